@@ -1,0 +1,138 @@
+// The decisions of the daemon: admission, order, windows, routes, retirement. Pure: driven by events
+// with a given time, asks for effects, never acts. One thread; no clock, lock, I/O or allocation
+// after construction. The same object runs in the simulator.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/core/effect.h"
+#include "daemon/core/event.h"
+#include "daemon/core/limits.h"
+
+namespace tentq::core {
+
+enum class OwnerState : std::uint8_t {
+  free, queued, route_pending, dispatching, submitted, draining, completed, failed, canceled,
+};
+
+// What can be seen of one owner from outside.
+struct OwnerView {
+  OwnerId id;
+  SessionId session;
+  ClientKey client;
+  ClassId cls = ClassId::standard;
+  LaneId lane;
+  OwnerState state = OwnerState::free;
+  Op op = Op::read;
+  std::uint64_t length = 0;
+  std::uint64_t dispatched_bytes = 0;
+  std::uint64_t completed_bytes = 0;
+  std::uint32_t chunks_in_flight = 0;
+  std::uint32_t slot = 0;
+  std::uint64_t cookie = 0;
+  Time enqueued{};
+  Time deadline = kNever;
+};
+
+// The one thing that an owner waits for.
+enum class WaitCause : std::uint8_t {
+  none,         // it is in flight
+  route,        // its segment is not reachable yet
+  window,       // its lane's window is full
+  order,        // others of its class or client are ahead
+  class_order,  // other classes are ahead
+  backoff,      // its transport asked for a pause
+  draining,     // it ends as soon as its chunks in flight have
+};
+struct Explanation {
+  OwnerView owner;
+  WaitCause cause = WaitCause::none;
+  std::uint64_t owners_ahead = 0;      // in its leaf
+  std::uint64_t lane_in_flight_bytes = 0;
+  std::uint64_t lane_window_bytes = 0;
+  Time not_before{};                   // end of a backoff or of the route budget
+};
+
+struct ClassTotals {
+  std::uint64_t queued_owners = 0;
+  std::uint64_t queued_bytes = 0;      // not yet dispatched
+  std::uint64_t in_flight_owners = 0;
+  std::uint64_t in_flight_bytes = 0;
+  std::uint64_t route_pending_owners = 0;
+  std::uint64_t draining_owners = 0;
+  Time oldest_enqueued = kNever;       // kNever when nothing is queued
+};
+struct LaneTotals {
+  std::uint64_t queued_owners = 0;
+  std::uint64_t queued_bytes = 0;
+  std::uint64_t in_flight_bytes = 0;
+  std::uint32_t in_flight_chunks = 0;
+  std::uint64_t window_bytes = 0;
+  std::uint32_t window_chunks = 0;
+  std::uint64_t chunk_bytes = 0;
+};
+struct SessionTotals {
+  Amounts outstanding;
+  Amounts granted;   // admission credit not yet consumed and released, all classes
+  std::uint64_t queued_owners = 0;
+  std::uint64_t in_flight_owners = 0;
+};
+struct Counters {
+  std::uint64_t enqueued = 0;
+  std::uint64_t dispatched_chunks = 0;
+  std::uint64_t completed = 0, failed = 0, timed_out = 0, canceled = 0;
+  std::uint64_t transferred_bytes = 0;
+  std::uint64_t requeues = 0;
+  std::uint64_t stale_completions = 0;
+  std::uint64_t internal_reserve_exhausted = 0;
+  std::array<std::uint64_t, kReasonCount> rejected{};  // owners refused at admission, by Reason
+};
+
+class Core {
+ public:
+  // Throws std::invalid_argument, naming the limit, when limits contradict each other or the maxima.
+  Core(const Limits& limits, const HardMaxima& maxima, Policy policy, std::uint64_t seed);
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  void handle(const Event& event, Time now);
+  // The next thing to do, in order; nullopt when there is nothing (more) to do now.
+  std::optional<Effect> next_effect();
+  // When handle(Tick) must be called at the latest.
+  std::optional<Time> next_deadline() const;
+  // Asserts every invariant; O(everything). For tests and debug builds.
+  void check_invariants() const;
+
+  // Run-time changes. ok, or why the change is refused (nothing is changed then).
+  StatusCode set_policy(Policy policy);
+  StatusCode set_limits(const Limits& limits, std::string* why);
+
+  // Read-only views. Listings cost O(what they list); totals cost O(classes) or O(1).
+  Policy policy() const;
+  const Limits& limits() const;
+  bool draining() const;
+  ClassTotals class_totals(ClassId cls) const;
+  LaneTotals lane_totals(LaneId lane) const;
+  SessionTotals session_totals(SessionId session) const;
+  const Counters& counters() const;
+  Amounts outstanding() const;
+  std::optional<OwnerView> find_owner(OwnerId id) const;
+  std::optional<Explanation> explain(OwnerId id) const;
+  // Oldest first, at most `most`; filter may be empty.
+  std::vector<OwnerView> list_owners(const std::function<bool(const OwnerView&)>& filter,
+                                     std::size_t most) const;
+  // Over everything that decides the future; equal before and after a refused submit.
+  std::uint64_t state_hash() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace tentq::core

@@ -1,0 +1,126 @@
+// Everything that can happen to the core. Plain data: ids, offsets and durations, never memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "proto/cell.h"
+#include "proto/classes.h"
+#include "proto/ids.h"
+#include "proto/session_layout.h"
+#include "proto/status.h"
+#include "proto/units.h"
+
+namespace tentq::core {
+
+// Amounts that limits, charges and credit are counted in.
+struct Amounts {
+  std::uint64_t owners = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t extents = 0;
+  constexpr bool operator==(const Amounts&) const = default;
+};
+
+// One validated request. The inbox has checked ids, rights and ranges.
+struct OwnerSpec {
+  std::uint32_t slot = 0;
+  std::uint32_t slot_generation = 0;
+  Op op = Op::read;
+  bool internal = false;           // work of the daemon itself: charged to the internal reserve
+  LaneId lane;                     // invalid: the route is not known yet (RoutePending)
+  RegionIndex local_region;
+  RegionIndex remote_region;       // invalid while the route is not known
+  SegmentHandle remote_segment;
+  std::uint64_t local_offset = 0;  // in the local region
+  std::uint64_t remote_offset = 0; // in the remote region; before the route is known: in the segment
+  std::uint64_t length = 0;
+  std::uint32_t extents = 1;
+  Duration deadline{0};            // from now; 0 = none
+  Duration max_queue_wait{0};      // from now; 0 = none
+  std::uint64_t cookie = 0;
+};
+
+struct SessionOpened {
+  SessionId session;
+  ClientKey client;            // fairness key; sessions of one key take turns
+  std::uint32_t weight = 1;
+  std::uint32_t class_mask = kClientClassMask;
+  std::uint32_t slots = 0;     // bounds the session's outstanding owners
+  Amounts limit;               // most outstanding, of this session
+  Amounts replayed[kMaxClasses] = {};  // granted at once: outstanding before a re-attach
+};
+// Its queued owners end, its chunks drain; SessionQuiet follows.
+struct SessionClosed {
+  SessionId session;
+};
+// One call's owners; admitted whole or ended whole with a reason (an OwnerEnded each).
+// The span is read inside handle() only.
+struct Submitted {
+  SessionId session;
+  ClassId cls = ClassId::standard;
+  bool replayed = false;  // a re-attached owner: outside all-or-nothing and outside draining
+  std::span<const OwnerSpec> owners;
+};
+struct CancelRequested {
+  SessionId session;
+  std::uint32_t slot = 0;
+  std::uint32_t slot_generation = 0;
+};
+// Answers to ResolveRoute; an owner that is gone meanwhile is ignored.
+struct RouteResolved {
+  OwnerId owner;
+  LaneId lane;
+  RegionIndex remote_region;
+  std::uint64_t remote_offset = 0;  // in the region
+};
+struct RouteFailed {
+  OwnerId owner;
+  Reason reason = Reason::no_route;
+};
+struct ChunkEnded {
+  ChunkId chunk;
+  std::uint64_t bytes = 0;
+  Reason reason = Reason::none;  // none = all bytes moved
+};
+// The transport refused the chunk and changed nothing: back to the head, with backoff.
+struct ChunkRefused {
+  ChunkId chunk;
+};
+// The session's counters in REQ, as read after ReclaimCredit or with a wish.
+struct CreditConsumed {
+  SessionId session;
+  ClassId cls = ClassId::standard;
+  Amounts consumed;  // cumulative
+};
+struct CreditWanted {
+  SessionId session;
+  ClassId cls = ClassId::standard;
+  Amounts wanted;        // beyond what it has consumed
+  Amounts consumed;      // cumulative
+  bool waiting = false;  // a thread waits: freed credit gathers for it; else served from what is free
+};
+struct LaneOpened {
+  LaneId lane;
+  std::uint64_t window_bytes = 0;
+  std::uint32_t window_chunks = 0;
+  std::uint64_t chunk_bytes = 0;  // S
+};
+struct LaneWindowChanged {
+  LaneId lane;
+  std::uint64_t window_bytes = 0;
+  std::uint32_t window_chunks = 0;
+  std::uint64_t chunk_bytes = 0;
+};
+struct DrainRequested {};   // admits nothing more; Drained follows when nothing is left
+struct ResumeRequested {};
+// Ends everything that is queued as canceled (shutdown) and lets chunks drain.
+struct ShutdownRequested {};
+struct Tick {};
+
+using Event = std::variant<Submitted, ChunkEnded, ChunkRefused, CancelRequested, RouteResolved,
+                           RouteFailed, CreditConsumed, CreditWanted, SessionOpened, SessionClosed,
+                           LaneOpened, LaneWindowChanged, DrainRequested, ResumeRequested,
+                           ShutdownRequested, Tick>;
+
+}  // namespace tentq::core

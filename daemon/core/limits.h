@@ -1,0 +1,46 @@
+// Every bound of the core, with units and defaults. The hard maxima size the slabs at start;
+// changes at run time stay below them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "daemon/core/event.h"
+#include "proto/units.h"
+
+namespace tentq::core {
+
+enum class Policy : std::uint8_t {
+  direct,  // no queueing: everything is handed over at once; the rollback
+  fifo,    // one queue per lane, in order of arrival
+  strict,  // the most urgent class first
+  wdrr,    // weighted deficit round robin between classes
+};
+
+struct ClassLimits {
+  std::uint32_t weight = 1;
+  Amounts outstanding{65'536, std::uint64_t{64} << 30, 1u << 20};
+};
+
+struct Limits {
+  Amounts host{65'536, std::uint64_t{64} << 30, 1u << 20};          // outstanding, all clients
+  Amounts client{65'536, std::uint64_t{64} << 30, 1u << 20};        // outstanding, one fairness key
+  Amounts internal_reserve{1'024, std::uint64_t{1} << 30, 65'536};  // part of host, users never take it
+  std::array<ClassLimits, kMaxClasses> classes{};
+  std::uint64_t largest_owner_bytes = std::uint64_t{16} << 30;
+  std::uint32_t largest_call_owners = 960;
+  Duration route_budget = std::chrono::seconds{5};
+  Duration retry_backoff_min = std::chrono::milliseconds{1};
+  Duration retry_backoff_max = std::chrono::milliseconds{100};
+  std::uint32_t retry_attempts = 10;
+};
+
+// Fixed at start: sizes of the slabs.
+struct HardMaxima {
+  std::uint32_t owners = 65'536;
+  std::uint32_t sessions = 256;
+  std::uint32_t clients = 256;
+  std::uint32_t lanes = 64;
+};
+
+}  // namespace tentq::core

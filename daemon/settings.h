@@ -1,0 +1,83 @@
+// Everything that can be configured, in one struct; read once, checked once (daemon/config).
+// Units are in the names or types; defaults are what an empty file means.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/core/limits.h"
+#include "proto/units.h"
+#include "proto/version.h"
+
+namespace tentq {
+
+struct SocketSettings {
+  std::string path;
+  unsigned mode = 0660;
+  std::int64_t gid = -1;  // -1: the daemon's own group
+};
+
+struct SessionSettings {
+  std::uint32_t most = 128;              // attached at once
+  std::uint32_t ring_cells = 1024;       // power of two, 256 … 16,384
+  std::uint32_t slots = 4096;            // 64 … 65,536
+  std::uint32_t arena_bytes = 1u << 20;
+  std::uint32_t regions = 4096;          // a client
+  std::uint32_t host_regions = 32'768;
+  std::uint32_t segments = 1024;         // open handles, a client
+  std::uint32_t mailbox = 256;           // notifications waiting for one client
+  Duration name_hold = std::chrono::seconds{60};  // before another uid may take a name
+  Duration handshake = std::chrono::seconds{5};   // to say HELLO and MAPPED
+  std::vector<std::uint32_t> allowed_uids;  // both empty: whoever can open the socket
+  std::vector<std::uint32_t> allowed_gids;
+};
+
+struct MemorySettings {
+  bool allow_sparse = false;
+  std::uint64_t most_bytes = std::uint64_t{1} << 40;  // registered, all clients
+};
+
+struct ShmSettings {
+  std::uint32_t workers = 0;                   // 0: min(4, cores − 1), at least 1
+  std::uint32_t inline_bytes = 16u << 10;      // largest copy on the conductor, 0 … 16 KiB
+  std::uint32_t inline_turn_bytes = 64u << 10; // in one turn, 0 … 64 KiB
+  std::uint64_t window_bytes = 4u << 20;       // per lane
+  std::uint32_t window_chunks = 256;
+  std::uint64_t chunk_bytes = 256u << 10;      // 64 KiB … 1 MiB
+};
+
+struct LoopSettings {
+  Duration spin = std::chrono::microseconds{50};      // polled this long after the last work
+  Duration session_park = std::chrono::milliseconds{1};
+  Duration safety_poll = std::chrono::milliseconds{100};
+  Duration stalled_producer = std::chrono::milliseconds{100};
+  std::uint32_t cells_per_turn = 256;                 // of one client
+};
+
+enum class LogLevel : std::uint8_t { debug, info, warning, error };
+
+struct LogSettings {
+  LogLevel level = LogLevel::info;
+  std::string file;  // empty: standard error (journald)
+};
+
+struct Settings {
+  SocketSettings socket{kDefaultSocketPath, 0660, -1};
+  SocketSettings admin_socket{kDefaultAdminSocketPath, 0660, -1};
+  std::string status_path = kDefaultStatusPath;
+  std::string lock_path = "/run/tentq/tentqd.lock";
+  std::string state_directory = "/var/lib/tentq";  // start counter
+  std::string admin_group = "tentq-admin";
+  SessionSettings sessions;
+  MemorySettings memory;
+  ShmSettings shm;
+  LoopSettings loop;
+  LogSettings log;
+  core::Limits limits;
+  core::HardMaxima maxima;
+  core::Policy policy = core::Policy::wdrr;
+  Duration drain_timeout = std::chrono::seconds{20};  // SIGTERM: before what is left is canceled
+};
+
+}  // namespace tentq

@@ -1,0 +1,101 @@
+// What the shell shows of itself: plain copies for listings, made on the conductor.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/core/core.h"
+#include "proto/ids.h"
+#include "proto/session_layout.h"
+
+namespace tentq {
+
+enum class Violation : std::uint8_t {
+  tail_out_of_range, bad_sequence, bad_group, reserved_bits, bad_slot, unknown_region,
+  unknown_segment, not_permitted, out_of_range, bad_length, bad_class, over_credit, bad_arena,
+  bad_message, surplus_fds,
+};
+inline constexpr std::size_t kViolationCount = 15;
+std::string_view to_string(Violation violation);
+
+struct RegionView {
+  std::uint64_t base = 0;
+  std::uint64_t size = 0;
+  std::string host_access;    // "none", "read", "read-write"
+  std::string scope;          // "same uid", "uid 1000", "gid 10", "name engine-0", "everyone"
+  std::string remote_access;
+  std::uint32_t pins = 0;     // owners that use it
+  bool resident = false;      // populated and locked
+};
+
+struct SegmentView {
+  std::string name;
+  std::uint32_t uid = 0;
+  ClientId client;            // invalid: held for its exporter's return
+  std::uint64_t incarnation = 0;
+  std::vector<RegionView> regions;
+  std::uint32_t handles = 0;  // open, in other sessions
+};
+
+struct ClientView {
+  ClientId id;
+  SessionId session;
+  ClientKey key;
+  std::string name;           // may be empty
+  std::uint32_t pid = 0, uid = 0, gid = 0;
+  std::uint32_t class_mask = 0;
+  std::uint32_t slots = 0;
+  std::uint32_t slots_used = 0;
+  core::SessionTotals totals;
+  std::uint64_t registered_bytes = 0;
+  std::uint32_t regions = 0;
+  std::uint32_t segments = 0;
+  std::uint64_t mailbox_lost = 0;
+  bool parked = false;
+  bool stalled_producer = false;
+  bool quarantined = false;
+  bool leaving = false;       // dead or detached, waits for quiet
+  std::uint64_t violations[kViolationCount] = {};
+  std::string last_error;
+  Time attached{};
+};
+
+struct LaneView {
+  LaneId id;
+  std::string name;       // "shm read", "shm write"
+  std::string transport;
+  core::LaneTotals totals;
+};
+
+struct DaemonView {
+  std::string version;
+  std::uint64_t epoch_counter = 0, epoch_random = 0;
+  DaemonState state{};
+  Duration uptime{};
+  std::uint32_t pid = 0;
+  std::uint32_t sessions = 0;
+  std::uint64_t registered_bytes = 0;
+  std::uint32_t regions = 0;
+  std::uint64_t reaped_clients = 0;      // died without a goodbye
+  std::uint64_t refused_attaches = 0;
+  std::uint64_t missed_wakeups = 0;
+  std::uint64_t turns = 0;
+  std::uint64_t sleeps = 0;
+  std::uint32_t shm_workers = 0;
+  std::vector<std::string> warnings;     // e.g. memlock too small for resident regions
+};
+
+// What answers queries; implemented by the daemon, called on the conductor.
+class Inspection {
+ public:
+  virtual ~Inspection() = default;
+  virtual DaemonView daemon() const = 0;
+  virtual std::vector<ClientView> clients() const = 0;
+  virtual std::vector<SegmentView> segments() const = 0;
+  virtual std::vector<LaneView> lanes() const = 0;
+  virtual const core::Core& core() const = 0;
+  virtual Time now() const = 0;
+};
+
+}  // namespace tentq
