@@ -60,6 +60,9 @@ struct Submitted {
   SessionId session;
   ClassId cls = ClassId::standard;
   bool replayed = false;  // a re-attached owner: outside all-or-nothing and outside draining
+  // Not none: the inbox found the call unfit. Ends every owner of it with this reason and gives the
+  // credit that the client consumed for them back; nothing else of the specs is looked at.
+  Reason refused = Reason::none;
   std::span<const OwnerSpec> owners;
 };
 struct CancelRequested {
