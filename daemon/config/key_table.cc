@@ -1,0 +1,244 @@
+// Every key of the configuration: its path, meaning, range and whether it can change at run time.
+// Adding a key here is all that is needed; the README of daemon/ says how.
+#include <algorithm>
+
+#include "daemon/config/key_kinds.h"
+#include "proto/classes.h"
+
+// The accessor that a key kind takes.
+#define TENTQ_AT(field)  \
+  [](auto& s) -> auto& { \
+    return s.field;      \
+  }
+
+namespace tentq {
+namespace {
+
+using namespace keys;  // NOLINT: the table reads as a list of kinds
+using Table = std::vector<ConfigKey>;
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::size_t kSocketPathBytes = 107;  // sockaddr_un::sun_path without its NUL
+constexpr std::size_t kPathBytes = 4095;
+constexpr std::uint64_t kMostAmount = 1u << 24;               // owners, extents
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // 1 PiB
+constexpr Reload kLive = Reload::yes;
+
+bool is_socket_path(std::string_view text) {
+  return absolute_path(text, kSocketPathBytes);
+}
+bool is_path(std::string_view text) {
+  return absolute_path(text, kPathBytes);
+}
+bool is_path_or_empty(std::string_view text) {
+  return text.empty() || is_path(text);
+}
+bool is_group_name(std::string_view text) {
+  return !text.empty() && text.size() <= 32 && text.front() != '-' &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_' || c == '-' || c == '.';
+         });
+}
+
+void add_process_keys(Table& table) {
+  constexpr auto kSocketText = "an absolute path of at most 107 bytes";
+  constexpr auto kPathText = "an absolute path";
+  table.push_back(
+      text("socket", "Where clients connect.", kSocketText, TENTQ_AT(socket.path), is_socket_path));
+  table.push_back(mode("socket_mode", "File mode of the client socket: who may connect.",
+                       TENTQ_AT(socket.mode)));
+  table.push_back(group_id("socket_gid", "Group of the client socket; -1: the daemon's own.",
+                           TENTQ_AT(socket.gid)));
+  table.push_back(text("admin_socket", "Where administrators connect (drain, set, all owners).",
+                       kSocketText, TENTQ_AT(admin_socket.path), is_socket_path));
+  table.push_back(
+      mode("admin_socket_mode", "File mode of the admin socket.", TENTQ_AT(admin_socket.mode)));
+  table.push_back(group_id("admin_socket_gid",
+                           "Group of the admin socket; -1: that of admin_group, if it exists.",
+                           TENTQ_AT(admin_socket.gid)));
+  table.push_back(text("admin_group", "Members of this group may use the admin socket.",
+                       "the name of a group", TENTQ_AT(admin_group), is_group_name));
+  table.push_back(text("status_path", "The read-only status page that `tentqctl top` reads.",
+                       kPathText, TENTQ_AT(status_path), is_path));
+  table.push_back(text("lock_path", "Locked while a daemon runs, so that there is only one.",
+                       kPathText, TENTQ_AT(lock_path), is_path));
+  table.push_back(text("state_directory", "Holds the start counter of the daemon's epoch.",
+                       kPathText, TENTQ_AT(state_directory), is_path));
+  table.push_back(choice("log_level", "Least urgent lines that are logged.", TENTQ_AT(log.level),
+                         std::array<std::string_view, 4>{"debug", "info", "warning", "error"},
+                         kLive));
+  table.push_back(text("log_file", "Empty: standard error, which is the journal under systemd.",
+                       "an absolute path, or an empty text", TENTQ_AT(log.file), is_path_or_empty));
+  table.push_back(duration("drain_timeout",
+                           "After SIGTERM: how long queued work may finish before it is canceled.",
+                           TENTQ_AT(drain_timeout), seconds{0}, hours{1}, kLive));
+  table.push_back(choice(
+      "policy", "Order of dispatch between classes; direct queues nothing.", TENTQ_AT(policy),
+      std::array<std::string_view, 4>{"direct", "fifo", "strict", "wdrr"}, kLive));
+}
+
+void add_session_keys(Table& table) {
+  table.push_back(
+      number("sessions.most", "Sessions attached at once.", TENTQ_AT(sessions.most), 1, 65'536));
+  table.push_back(power_of_two("sessions.ring_cells", "Cells of each ring of a session.",
+                               TENTQ_AT(sessions.ring_cells), 256, 16'384));
+  table.push_back(number("sessions.slots", "Status slots of a session: its unfinished owners.",
+                         TENTQ_AT(sessions.slots), 64, 65'536));
+  table.push_back(size("sessions.arena",
+                       "Arena of a session for extent lists and notifications, split among its "
+                       "rings.",
+                       TENTQ_AT(sessions.arena_bytes), 64u << 10, 64u << 20));
+  table.push_back(number("sessions.regions", "Registered regions of one client.",
+                         TENTQ_AT(sessions.regions), 1, 65'536));
+  table.push_back(number("sessions.host_regions",
+                         "Registered regions of all clients; keep it below vm.max_map_count.",
+                         TENTQ_AT(sessions.host_regions), 1, 1u << 20));
+  table.push_back(number("sessions.segments", "Segments that one client may have open.",
+                         TENTQ_AT(sessions.segments), 1, 65'536));
+  table.push_back(number("sessions.mailbox", "Notifications waiting for one client.",
+                         TENTQ_AT(sessions.mailbox), 1, 65'536));
+  table.push_back(duration("sessions.name_hold",
+                           "How long a gone client's name is kept from other users.",
+                           TENTQ_AT(sessions.name_hold), seconds{0}, hours{24}, kLive));
+  table.push_back(duration("sessions.handshake",
+                           "A connection that has not said HELLO by then is closed.",
+                           TENTQ_AT(sessions.handshake), milliseconds{10}, minutes{5}, kLive));
+  table.push_back(id_list("sessions.allowed_uids",
+                          "Users that may attach; both lists empty: whoever can open the socket.",
+                          TENTQ_AT(sessions.allowed_uids), kLive));
+  table.push_back(id_list("sessions.allowed_gids", "Groups whose members may attach.",
+                          TENTQ_AT(sessions.allowed_gids), kLive));
+}
+
+void add_data_keys(Table& table) {
+  table.push_back(boolean("memory.allow_sparse",
+                          "Accept regions with holes; each first touch then costs the daemon.",
+                          TENTQ_AT(memory.allow_sparse), kLive));
+  table.push_back(size("memory.most", "Registered memory of all clients.",
+                       TENTQ_AT(memory.most_bytes), 0, kMostBytes, kLive));
+  table.push_back(number("shm.workers", "Copying threads; 0: min(4, cores - 1), at least 1.",
+                         TENTQ_AT(shm.workers), 0, 64));
+  table.push_back(size("shm.inline", "Largest copy made without a worker; 0: none.",
+                       TENTQ_AT(shm.inline_bytes), 0, 16u << 10));
+  table.push_back(size("shm.inline_turn", "Bytes copied without a worker in one turn.",
+                       TENTQ_AT(shm.inline_turn_bytes), 0, 64u << 10));
+  table.push_back(size("shm.window", "Bytes in flight per lane.", TENTQ_AT(shm.window_bytes),
+                       64u << 10, std::uint64_t{64} << 30, kLive));
+  table.push_back(number("shm.window_chunks", "Chunks in flight per lane.",
+                         TENTQ_AT(shm.window_chunks), 1, 65'536, kLive));
+  table.push_back(size("shm.chunk", "Largest chunk: an owner is cut into pieces of this size.",
+                       TENTQ_AT(shm.chunk_bytes), 64u << 10, 1u << 20, kLive));
+  table.push_back(duration("loop.spin", "The conductor polls this long after the last work.",
+                           TENTQ_AT(loop.spin), seconds{0}, seconds{1}));
+  table.push_back(duration("loop.session_park",
+                           "A session idle for this long is polled no more, its doorbell wakes it.",
+                           TENTQ_AT(loop.session_park), microseconds{1}, seconds{10}));
+  table.push_back(duration("loop.safety_poll", "Longest sleep of the conductor.",
+                           TENTQ_AT(loop.safety_poll), milliseconds{1}, seconds{10}));
+  table.push_back(duration("loop.stalled_producer",
+                           "A reserved cell not published by then is shown as a stalled producer.",
+                           TENTQ_AT(loop.stalled_producer), milliseconds{1}, minutes{1}));
+  table.push_back(number("loop.cells_per_turn", "Cells taken from one client in one turn.",
+                         TENTQ_AT(loop.cells_per_turn), 1, 65'536));
+}
+
+void add_amounts(Table& table, const std::string& prefix, const std::string& what, auto amounts) {
+  table.push_back(
+      number((prefix + ".owners").c_str(),
+             ("Owners " + what).c_str(), [=](auto& s) -> auto& { return amounts(s).owners; }, 0,
+             kMostAmount, kLive));
+  table.push_back(
+      size((prefix + ".bytes").c_str(),
+           ("Bytes " + what).c_str(), [=](auto& s) -> auto& { return amounts(s).bytes; }, 0,
+           kMostBytes, kLive));
+  table.push_back(
+      number((prefix + ".extents").c_str(),
+             ("Extents " + what).c_str(), [=](auto& s) -> auto& { return amounts(s).extents; }, 0,
+             kMostAmount, kLive));
+}
+
+void add_limit_keys(Table& table) {
+  table.push_back(size("limits.largest_owner", "Longest owner; longer ones are too large.",
+                       TENTQ_AT(limits.largest_owner_bytes), 1, kMostBytes, kLive));
+  table.push_back(number("limits.largest_call", "Most owners of one submit call.",
+                         TENTQ_AT(limits.largest_call_owners), 1, 16'384, kLive));
+  table.push_back(duration("limits.route_budget", "How long an owner may wait for a route.",
+                           TENTQ_AT(limits.route_budget), milliseconds{1}, hours{1}, kLive));
+  table.push_back(duration("limits.retry_backoff_min",
+                           "First pause after a transport refused a chunk.",
+                           TENTQ_AT(limits.retry_backoff_min), microseconds{1}, minutes{1}, kLive));
+  table.push_back(duration("limits.retry_backoff_max", "Longest pause; pauses double up to it.",
+                           TENTQ_AT(limits.retry_backoff_max), microseconds{1}, minutes{1}, kLive));
+  table.push_back(number("limits.retry_attempts", "Refusals in a row before the owner fails.",
+                         TENTQ_AT(limits.retry_attempts), 0, 1'000, kLive));
+  add_amounts(table, "limits.host", "outstanding, of all clients.", TENTQ_AT(limits.host));
+  add_amounts(table, "limits.client", "outstanding, of one client.", TENTQ_AT(limits.client));
+  add_amounts(table, "limits.internal_reserve",
+              "of the host's limit kept for the daemon's own work.",
+              TENTQ_AT(limits.internal_reserve));
+}
+
+void add_class_keys(Table& table) {
+  for (std::size_t c = 0; c < kClassCount; ++c) {
+    const std::string prefix = "classes." + std::string(kClassNames[c]);
+    // Class 0 is served before all others, so it has no weight.
+    if (c != index_of(ClassId::internal)) {
+      table.push_back(number(
+          (prefix + ".weight").c_str(), "Share of the class while others want bandwidth too.",
+          [c](auto& s) -> auto& { return s.limits.classes[c].weight; }, 1, 10'000, kLive));
+    }
+    add_amounts(
+        table, prefix, "outstanding in the class.", [c](auto& s) -> auto& {
+          return s.limits.classes[c].outstanding;
+        });
+  }
+}
+
+void add_maxima_keys(Table& table) {
+  table.push_back(number("maxima.owners", "Owners that there is memory for.",
+                         TENTQ_AT(maxima.owners), 1, kMostAmount));
+  table.push_back(number("maxima.sessions", "Sessions that there is memory for.",
+                         TENTQ_AT(maxima.sessions), 1, 65'536));
+  table.push_back(number("maxima.clients", "Fairness keys that there is memory for.",
+                         TENTQ_AT(maxima.clients), 1, 65'536));
+  table.push_back(
+      number("maxima.lanes", "Lanes that there is memory for.", TENTQ_AT(maxima.lanes), 1, 1'024));
+}
+
+Table make_table() {
+  Table table;
+  add_process_keys(table);
+  add_session_keys(table);
+  add_data_keys(table);
+  add_limit_keys(table);
+  add_class_keys(table);
+  add_maxima_keys(table);
+  return table;
+}
+
+}  // namespace
+
+const std::vector<ConfigKey>& config_keys() {
+  static const Table table = make_table();
+  return table;
+}
+
+const ConfigKey* find_config_key(std::string_view path) {
+  for (const ConfigKey& key : config_keys()) {
+    if (key.path == path) return &key;
+  }
+  return nullptr;
+}
+
+bool is_config_section(std::string_view path) {
+  const std::string prefix = std::string(path) + '.';
+  return std::any_of(config_keys().begin(), config_keys().end(),
+                     [&](const ConfigKey& key) { return key.path.starts_with(prefix); });
+}
+
+}  // namespace tentq

@@ -1,0 +1,115 @@
+// What must hold between values that are each in range. The core checks its limits again when it is
+// made; these name the keys.
+#include <algorithm>
+
+#include "daemon/config/config.h"
+#include "daemon/config/key_kinds.h"
+#include "proto/session_layout.h"
+
+namespace tentq {
+namespace {
+
+// Cells kept for cancels, notifications and reports in every ring.
+constexpr std::uint32_t kReservedCells = SessionSizes{}.ring_reserved;
+
+class Rules {
+ public:
+  // `key` must be at most `bound`, the value of `bound_key`.
+  void at_most(const std::string& key, std::uint64_t value, const std::string& bound_key,
+               std::uint64_t bound, bool bytes = false) {
+    if (value <= bound) return;
+    const auto print = [&](std::uint64_t n) { return bytes ? print_size(n) : std::to_string(n); };
+    add(key, print(value), "at most " + print(bound) + ", which is `" + bound_key + '`');
+  }
+  void add(const std::string& key, std::string value, std::string expected) {
+    ConfigError error;
+    error.key = key;
+    error.value = std::move(value);
+    error.expected = std::move(expected);
+    error.message = "contradicts another value";
+    errors_.push_back(std::move(error));
+  }
+  std::vector<ConfigError> take() { return std::move(errors_); }
+
+ private:
+  std::vector<ConfigError> errors_;
+};
+
+void check_limits(const Settings& s, Rules* rules) {
+  const core::Limits& limits = s.limits;
+  const std::string host = "limits.host", reserve = "limits.internal_reserve";
+  rules->at_most(reserve + ".owners", limits.internal_reserve.owners, host + ".owners",
+                 limits.host.owners);
+  rules->at_most(reserve + ".bytes", limits.internal_reserve.bytes, host + ".bytes",
+                 limits.host.bytes, true);
+  rules->at_most(reserve + ".extents", limits.internal_reserve.extents, host + ".extents",
+                 limits.host.extents);
+  rules->at_most(host + ".owners", limits.host.owners, "maxima.owners", s.maxima.owners);
+  rules->at_most("limits.retry_backoff_min",
+                 static_cast<std::uint64_t>(limits.retry_backoff_min.count()),
+                 "limits.retry_backoff_max (ns)",
+                 static_cast<std::uint64_t>(limits.retry_backoff_max.count()));
+}
+
+void check_sessions(const Settings& s, Rules* rules) {
+  rules->at_most("sessions.most", s.sessions.most, "maxima.sessions", s.maxima.sessions);
+  rules->at_most("sessions.slots", s.sessions.slots, "maxima.owners", s.maxima.owners);
+  rules->at_most("sessions.regions", s.sessions.regions, "sessions.host_regions",
+                 s.sessions.host_regions);
+  rules->at_most("limits.largest_call", s.limits.largest_call_owners,
+                 "sessions.ring_cells less the reserved cells",
+                 s.sessions.ring_cells - kReservedCells);
+  rules->at_most("limits.largest_call", s.limits.largest_call_owners, "sessions.slots",
+                 s.sessions.slots);
+  const std::uint64_t memory = session_memory_bytes(s.sessions);
+  if (memory > kMostSessionMemory) {
+    rules->add("sessions.most", std::to_string(s.sessions.most),
+               "sessions of " + std::to_string(memory / s.sessions.most) +
+                   " bytes each that fit into " + print_size(kMostSessionMemory) +
+                   " together: fewer sessions, ring_cells or slots, or a smaller arena");
+  }
+}
+
+void check_data(const Settings& s, Rules* rules) {
+  rules->at_most("shm.chunk", s.shm.chunk_bytes, "shm.window", s.shm.window_bytes, true);
+  rules->at_most("shm.inline", s.shm.inline_bytes, "shm.inline_turn", s.shm.inline_turn_bytes,
+                 true);
+}
+
+void check_paths(const Settings& s, Rules* rules) {
+  const std::pair<const char*, const std::string*> paths[] = {
+      {"socket", &s.socket.path},      {"admin_socket", &s.admin_socket.path},
+      {"status_path", &s.status_path}, {"lock_path", &s.lock_path},
+      {"log_file", &s.log.file},
+  };
+  for (std::size_t i = 0; i < std::size(paths); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (*paths[i].second != *paths[j].second || paths[i].second->empty()) continue;
+      rules->add(paths[i].first, keys::quoted(*paths[i].second),
+                 std::string("another path than that of `") + paths[j].first + '`');
+    }
+  }
+}
+
+}  // namespace
+
+std::uint64_t session_memory_bytes(const SessionSettings& sessions) {
+  SessionSizes sizes;
+  sizes.class_mask = kClientClassMask;
+  sizes.ring_cells = sessions.ring_cells;
+  sizes.slots = sessions.slots;
+  sizes.arena_bytes = sessions.arena_bytes;
+  const SessionLayout layout(sizes);
+  return sessions.most * (layout.req_bytes() + layout.sta_bytes());
+}
+
+std::vector<ConfigError> check_settings(const Settings& settings) {
+  Rules rules;
+  check_limits(settings, &rules);
+  check_sessions(settings, &rules);
+  check_data(settings, &rules);
+  check_paths(settings, &rules);
+  return rules.take();
+}
+
+}  // namespace tentq
