@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include "proto/cell.h"
 #include "proto/classes.h"
@@ -20,8 +21,9 @@ struct alignas(64) CreditCounters {
 };
 static_assert(sizeof(CreditCounters) == 64);
 
-// What a thread that was refused would need (per class). `serial` is raised last (release), so that
-// the daemon sees a whole wish; a later wish overwrites an older one.
+// What a thread that was refused would need (per class). `serial` is odd while the amounts are
+// written and raised last (release), so that the daemon sees a whole wish; a later wish overwrites
+// an older one.
 struct alignas(64) CreditWish {
   std::atomic<std::uint64_t> serial;
   std::atomic<std::uint64_t> owners;

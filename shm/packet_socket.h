@@ -19,10 +19,10 @@ namespace tentq::shm {
 inline constexpr std::size_t kMaxPacketFds = 4;
 
 struct ReceivedPacket {
-  std::size_t bytes = 0;             // 0 with error 0: the other end closed
-  std::array<Fd, kMaxPacketFds> fds; // the first fd_count are valid; surplus ones were closed
+  std::size_t bytes = 0;              // 0 with error 0: the other end closed
+  std::array<Fd, kMaxPacketFds> fds;  // the first fd_count are valid; surplus ones were closed
   std::size_t fd_count = 0;
-  bool truncated = false;            // longer than the buffer, or with more fds than allowed
+  bool truncated = false;  // longer than the buffer, or with more fds than allowed
 };
 
 // Listens at `path` (non-blocking, backlog 128): binds beside it and renames over it, so that a
