@@ -64,6 +64,9 @@ struct Submitted {
   // credit that the client consumed for them back; nothing else of the specs is looked at.
   Reason refused = Reason::none;
   std::span<const OwnerSpec> owners;
+  // The inbox's own verdict on the call (stale handle, range, rights …): its owners end with it, and
+  // what the client consumed for them is granted again. none: the core judges.
+  Reason verdict = Reason::none;
 };
 struct CancelRequested {
   SessionId session;
