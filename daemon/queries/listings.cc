@@ -1,0 +1,123 @@
+// `clients`, `segments` and `lanes`: one row each.
+#include <cstdio>
+
+#include "daemon/queries/answers.h"
+
+namespace tentq::answers {
+namespace {
+
+Json class_names(std::uint32_t mask) {
+  Json names = Json::array();
+  for (std::size_t c = 0; c < kClassCount; ++c) {
+    if (((mask >> c) & 1u) != 0) names.push_back(kClassNames[c]);
+  }
+  return names;
+}
+
+std::string_view client_state(const ClientView& client) {
+  if (client.quarantined) return "quarantined";
+  if (client.leaving) return "leaving";
+  return client.parked ? "parked" : "active";
+}
+
+Json client_json(const ClientView& client, Time now) {
+  Json violations = Json::object();
+  std::uint64_t violations_total = 0;
+  for (std::size_t i = 0; i < kViolationCount; ++i) {
+    if (client.violations[i] == 0) continue;
+    violations[std::string(to_string(static_cast<Violation>(i)))] = client.violations[i];
+    violations_total += client.violations[i];
+  }
+  return {{"client", client.id.value()},
+          {"name", client.name},
+          {"state", client_state(client)},
+          {"pid", client.pid},
+          {"uid", client.uid},
+          {"gid", client.gid},
+          {"fairness_key", client.key.value()},
+          {"classes", class_names(client.class_mask)},
+          {"attached_seconds", seconds(Duration{age_ns(client.attached, now)})},
+          {"slots", client.slots},
+          {"slots_used", client.slots_used},
+          {"depth", client.totals.queued_owners},
+          {"in_flight", client.totals.in_flight_owners},
+          {"outstanding_owners", client.totals.outstanding.owners},
+          {"outstanding_bytes", client.totals.outstanding.bytes},
+          {"outstanding_extents", client.totals.outstanding.extents},
+          {"granted_owners", client.totals.granted.owners},
+          {"granted_bytes", client.totals.granted.bytes},
+          {"granted_extents", client.totals.granted.extents},
+          {"regions", client.regions},
+          {"registered_bytes", client.registered_bytes},
+          {"segments_open", client.segments},
+          {"notifications_lost", client.mailbox_lost},
+          {"stalled_producer", client.stalled_producer},
+          {"violations", violations_total},
+          {"violations_by_kind", std::move(violations)},
+          {"last_error", client.last_error}};
+}
+
+Json region_json(const RegionView& region) {
+  return {{"base", region.base},
+          {"size_bytes", region.size},
+          {"host_access", region.host_access},
+          {"scope", region.scope},
+          {"remote_access", region.remote_access},
+          {"pins", region.pins},
+          {"resident", region.resident}};
+}
+
+}  // namespace
+
+QueryAnswer clients(const Question& question) {
+  Json rows = Json::array();
+  for (const ClientView& client : question.inspection.clients()) {
+    if (question.may_see(client)) rows.push_back(client_json(client, question.now));
+  }
+  return document({{"clients", std::move(rows)}, {"only_own", !question.caller.admin}});
+}
+
+QueryAnswer segments(const Question& question) {
+  Json rows = Json::array();
+  for (const SegmentView& segment : question.inspection.segments()) {
+    if (!question.caller.admin && segment.uid != question.caller.uid) continue;
+    Json regions = Json::array();
+    std::uint64_t bytes = 0;
+    for (const RegionView& region : segment.regions) {
+      regions.push_back(region_json(region));
+      bytes += region.size;
+    }
+    char incarnation[17];
+    std::snprintf(incarnation, sizeof(incarnation), "%016llx",
+                  static_cast<unsigned long long>(segment.incarnation));
+    rows.push_back({{"segment", segment.name},
+                    {"uid", segment.uid},
+                    {"client", segment.client.valid() ? Json(segment.client.value()) : Json()},
+                    {"state", segment.client.valid() ? "exported" : "held"},
+                    {"incarnation", incarnation},
+                    {"handles", segment.handles},
+                    {"registered_bytes", bytes},
+                    {"regions", std::move(regions)}});
+  }
+  return document({{"segments", std::move(rows)}, {"only_own", !question.caller.admin}});
+}
+
+QueryAnswer lanes(const Question& question) {
+  Json rows = Json::array();
+  for (const LaneView& lane : question.inspection.lanes()) {
+    const core::LaneTotals& totals = lane.totals;
+    rows.push_back({{"lane", lane.name},
+                    {"id", lane.id.value()},
+                    {"transport", lane.transport},
+                    {"depth", totals.queued_owners},
+                    {"bytes", totals.queued_bytes},
+                    {"in_flight_bytes", totals.in_flight_bytes},
+                    {"in_flight_chunks", totals.in_flight_chunks},
+                    {"window_bytes", totals.window_bytes},
+                    {"window_chunks", totals.window_chunks},
+                    {"chunk_bytes", totals.chunk_bytes}});
+  }
+  return document({{"lanes", std::move(rows)}});
+}
+
+}  // namespace tentq::answers
