@@ -19,17 +19,17 @@ struct SocketSettings {
 };
 
 struct SessionSettings {
-  std::uint32_t most = 128;              // attached at once
-  std::uint32_t ring_cells = 1024;       // power of two, 256 … 16,384
-  std::uint32_t slots = 4096;            // 64 … 65,536
+  std::uint32_t most = 128;         // attached at once
+  std::uint32_t ring_cells = 1024;  // power of two, 256 … 16,384
+  std::uint32_t slots = 4096;       // 64 … 65,536
   std::uint32_t arena_bytes = 1u << 20;
-  std::uint32_t regions = 4096;          // a client
+  std::uint32_t regions = 4096;  // a client
   std::uint32_t host_regions = 32'768;
-  std::uint32_t segments = 1024;         // open handles, a client
-  std::uint32_t mailbox = 256;           // notifications waiting for one client
+  std::uint32_t segments = 1024;                  // open handles, a client
+  std::uint32_t mailbox = 256;                    // notifications waiting for one client
   Duration name_hold = std::chrono::seconds{60};  // before another uid may take a name
   Duration handshake = std::chrono::seconds{5};   // to say HELLO and MAPPED
-  std::vector<std::uint32_t> allowed_uids;  // both empty: whoever can open the socket
+  std::vector<std::uint32_t> allowed_uids;        // both empty: whoever can open the socket
   std::vector<std::uint32_t> allowed_gids;
 };
 
@@ -39,20 +39,20 @@ struct MemorySettings {
 };
 
 struct ShmSettings {
-  std::uint32_t workers = 0;                   // 0: min(4, cores − 1), at least 1
-  std::uint32_t inline_bytes = 16u << 10;      // largest copy on the conductor, 0 … 16 KiB
-  std::uint32_t inline_turn_bytes = 64u << 10; // in one turn, 0 … 64 KiB
-  std::uint64_t window_bytes = 4u << 20;       // per lane
+  std::uint32_t workers = 0;                    // 0: min(4, cores − 1), at least 1
+  std::uint32_t inline_bytes = 16u << 10;       // largest copy on the conductor, 0 … 16 KiB
+  std::uint32_t inline_turn_bytes = 64u << 10;  // in one turn, 0 … 64 KiB
+  std::uint64_t window_bytes = 4u << 20;        // per lane
   std::uint32_t window_chunks = 256;
-  std::uint64_t chunk_bytes = 256u << 10;      // 64 KiB … 1 MiB
+  std::uint64_t chunk_bytes = 256u << 10;  // 64 KiB … 1 MiB
 };
 
 struct LoopSettings {
-  Duration spin = std::chrono::microseconds{50};      // polled this long after the last work
+  Duration spin = std::chrono::microseconds{50};  // polled this long after the last work
   Duration session_park = std::chrono::milliseconds{1};
   Duration safety_poll = std::chrono::milliseconds{100};
   Duration stalled_producer = std::chrono::milliseconds{100};
-  std::uint32_t cells_per_turn = 256;                 // of one client
+  std::uint32_t cells_per_turn = 256;  // of one client
 };
 
 enum class LogLevel : std::uint8_t { debug, info, warning, error };

@@ -12,9 +12,21 @@
 namespace tentq {
 
 enum class Violation : std::uint8_t {
-  tail_out_of_range, bad_sequence, bad_group, reserved_bits, bad_slot, unknown_region,
-  unknown_segment, not_permitted, out_of_range, bad_length, bad_class, over_credit, bad_arena,
-  bad_message, surplus_fds,
+  tail_out_of_range,
+  bad_sequence,
+  bad_group,
+  reserved_bits,
+  bad_slot,
+  unknown_region,
+  unknown_segment,
+  not_permitted,
+  out_of_range,
+  bad_length,
+  bad_class,
+  over_credit,
+  bad_arena,
+  bad_message,
+  surplus_fds,
 };
 inline constexpr std::size_t kViolationCount = 15;
 std::string_view to_string(Violation violation);
@@ -22,17 +34,17 @@ std::string_view to_string(Violation violation);
 struct RegionView {
   std::uint64_t base = 0;
   std::uint64_t size = 0;
-  std::string host_access;    // "none", "read", "read-write"
-  std::string scope;          // "same uid", "uid 1000", "gid 10", "name engine-0", "everyone"
+  std::string host_access;  // "none", "read", "read-write"
+  std::string scope;        // "same uid", "uid 1000", "gid 10", "name engine-0", "everyone"
   std::string remote_access;
-  std::uint32_t pins = 0;     // owners that use it
-  bool resident = false;      // populated and locked
+  std::uint32_t pins = 0;  // owners that use it
+  bool resident = false;   // populated and locked
 };
 
 struct SegmentView {
   std::string name;
   std::uint32_t uid = 0;
-  ClientId client;            // invalid: held for its exporter's return
+  ClientId client;  // invalid: held for its exporter's return
   std::uint64_t incarnation = 0;
   std::vector<RegionView> regions;
   std::uint32_t handles = 0;  // open, in other sessions
@@ -42,7 +54,7 @@ struct ClientView {
   ClientId id;
   SessionId session;
   ClientKey key;
-  std::string name;           // may be empty
+  std::string name;  // may be empty
   std::uint32_t pid = 0, uid = 0, gid = 0;
   std::uint32_t class_mask = 0;
   std::uint32_t slots = 0;
@@ -55,7 +67,7 @@ struct ClientView {
   bool parked = false;
   bool stalled_producer = false;
   bool quarantined = false;
-  bool leaving = false;       // dead or detached, waits for quiet
+  bool leaving = false;  // dead or detached, waits for quiet
   std::uint64_t violations[kViolationCount] = {};
   std::string last_error;
   Time attached{};
@@ -63,7 +75,7 @@ struct ClientView {
 
 struct LaneView {
   LaneId id;
-  std::string name;       // "shm read", "shm write"
+  std::string name;  // "shm read", "shm write"
   std::string transport;
   core::LaneTotals totals;
 };
@@ -77,13 +89,13 @@ struct DaemonView {
   std::uint32_t sessions = 0;
   std::uint64_t registered_bytes = 0;
   std::uint32_t regions = 0;
-  std::uint64_t reaped_clients = 0;      // died without a goodbye
+  std::uint64_t reaped_clients = 0;  // died without a goodbye
   std::uint64_t refused_attaches = 0;
   std::uint64_t missed_wakeups = 0;
   std::uint64_t turns = 0;
   std::uint64_t sleeps = 0;
   std::uint32_t shm_workers = 0;
-  std::vector<std::string> warnings;     // e.g. memlock too small for resident regions
+  std::vector<std::string> warnings;  // e.g. memlock too small for resident regions
 };
 
 // What answers queries; implemented by the daemon, called on the conductor.

@@ -1,0 +1,68 @@
+// The conductor's loop. See conductor.h.
+#include "daemon/conductor.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+namespace tentq {
+
+namespace {
+
+// How often sockets are looked at while there is work: a system call of half a microsecond.
+constexpr Duration kPollSockets = std::chrono::microseconds{50};
+
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+Time monotonic_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return time_from_ns(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec);
+}
+
+void Conductor::run() {
+  Time now = monotonic_now();
+  Time last_work = now;
+  Time last_sockets{};
+  Time last_periodic{};
+  while (!steps_.finished()) {
+    now = monotonic_now();
+    ++turns_;
+    const bool worked = steps_.work(now);
+    if (worked) last_work = now;
+    if (now - last_sockets >= kPollSockets) {
+      last_sockets = now;
+      if (io_.poll() > 0) last_work = now;
+      steps_.park_idle(now);
+    }
+    if (now - last_periodic >= settings_.safety_poll) {
+      last_periodic = now;
+      steps_.periodic(now);
+    }
+    if (worked) continue;
+    if (now - last_work < settings_.spin) {
+      relax();
+    } else if (steps_.prepare_sleep(now)) {
+      sleep(now);
+      last_sockets = Time{};
+    }
+  }
+}
+
+void Conductor::sleep(Time now) {
+  ++sleeps_;
+  const Time until = std::min(steps_.next_deadline(), now + settings_.safety_poll);
+  if (until <= now) {
+    io_.poll();
+    return;
+  }
+  io_.run_one_for(until - now);
+}
+
+}  // namespace tentq

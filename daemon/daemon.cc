@@ -1,0 +1,281 @@
+// Making and joining the parts, and the steps of a turn. See daemon.h; stopping and changes at run
+// time are in daemon_control.cc.
+#include "daemon/daemon.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+#include "daemon/lanes.h"
+#include "daemon/logging/log.h"
+#include "daemon/systemd.h"
+#include "proto/check.h"
+
+namespace tentq {
+
+namespace {
+
+// Connections that may be open beside the attached sessions: queries, handshakes.
+constexpr std::size_t kMoreChannels = 64;
+
+ShmOptions shm_options(const ShmSettings& settings) {
+  ShmOptions options;
+  options.workers = settings.workers;
+  options.inline_bytes = settings.inline_bytes;
+  options.inline_turn_bytes = settings.inline_turn_bytes;
+  return options;
+}
+
+}  // namespace
+
+Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
+    : settings_(std::move(settings)),
+      config_path_(std::move(config_path)),
+      epoch_(epoch),
+      now_(monotonic_now()),
+      io_(1),
+      signals_(io_, SIGTERM, SIGINT, SIGHUP),
+      errors_([](LogLevel level, std::string_view line) { log_text(level, line); }),
+      core_(settings_.limits, settings_.maxima, settings_.policy, epoch.random),
+      background_(io_),
+      regions_(
+          settings_.sessions.host_regions, settings_.memory.most_bytes,
+          [this](shm::Mapping mapping) { background_.dispose(std::move(mapping)); },
+          [this](const Region& region) { registration_.released(region); }),
+      segments_(regions_, settings_.sessions.name_hold),
+      sessions_(settings_.sessions.most),
+      shm_(shm_options(settings_.shm)),
+      executor_(core_, regions_, shm_),
+      completions_(io_, ::dup(executor_.wakeup_fd())),
+      notifications_(*this, settings_.sessions.mailbox, settings_.limits.route_budget),
+      inbox_(settings_, core_, regions_, segments_, notifications_, *this),
+      outbox_(settings_.sessions.most),
+      registration_(settings_, regions_, segments_, sessions_, background_, *this),
+      segment_requests_(settings_, regions_, segments_),
+      departures_(core_, sessions_, segments_, inbox_, outbox_, notifications_, registration_,
+                  segment_requests_, background_),
+      effects_(core_, sessions_, regions_, inbox_, outbox_, executor_, notifications_, departures_,
+               errors_),
+      conductor_(io_, *this, settings_.loop),
+      inspector_({core_, sessions_, segments_, regions_, inbox_, departures_, conductor_, epoch_,
+                  state_, warnings_, shm_.workers()}),
+      attach_(settings_, epoch_, sessions_, segments_, core_, background_, *this),
+      admin_(settings_, inspector_, errors_, *this),
+      reception_(attach_, registration_, segment_requests_, admin_, *this,
+                 settings_.sessions.most + kMoreChannels, settings_.sessions.handshake) {
+  for (const LaneId lane : {kShmReadLane, kShmWriteLane}) {
+    core_.handle(core::LaneOpened{lane, settings_.shm.window_bytes, settings_.shm.window_chunks,
+                                  settings_.shm.chunk_bytes},
+                 now_);
+  }
+}
+
+Daemon::~Daemon() = default;
+
+bool Daemon::listen(std::string* why) {
+  const StatusPageIdentity identity{settings_.socket.path, settings_.admin_socket.path, now_};
+  std::string page_error;
+  page_ = StatusPageWriter::create(settings_.status_path, identity, &page_error);
+  if (!page_) warnings_.push_back(page_error);
+  std::vector<systemd::PassedSocket> passed = systemd::take_sockets();
+  const auto add = [&](shm::Fd fd, bool admin) {
+    listeners_.push_back(std::make_unique<Listener>(
+        io_, std::move(fd), admin, reception_, [this](std::shared_ptr<ControlChannel> channel) {
+          reception_.accepted(std::move(channel));
+        }));
+  };
+  bool have_client = false;
+  bool have_admin = false;
+  for (systemd::PassedSocket& socket : passed) {
+    const bool admin = socket.name == "admin";
+    (admin ? have_admin : have_client) = true;
+    add(std::move(socket.fd), admin);
+  }
+  for (const bool admin : {false, true}) {
+    if (admin ? have_admin : have_client) continue;
+    const SocketSettings& socket = admin ? settings_.admin_socket : settings_.socket;
+    int error = 0;
+    shm::Fd fd = shm::listen_at(socket.path, socket.mode, socket.gid, &error);
+    if (!fd.valid()) {
+      *why = "the socket " + socket.path + " cannot be made: " + std::strerror(error) +
+             "; its directory must exist and be writable (deploy/tmpfiles.d)";
+      return false;
+    }
+    add(std::move(fd), admin);
+  }
+  return true;
+}
+
+void Daemon::run() {
+  for (auto& listener : listeners_) listener->start();
+  wait_for_signal();
+  wait_for_completions();
+  set_state(DaemonState::running, "");
+  periodic(monotonic_now());
+  systemd::notify_ready("serving " + settings_.socket.path);
+  log(LogLevel::info, "tentqd {} serves {} (epoch {}, {} copying threads)", kProductVersion,
+      settings_.socket.path, epoch_.counter, shm_.workers());
+  for (const std::string& warning : warnings_) log(LogLevel::warning, "{}", warning);
+  conductor_.run();
+  if (page_) page_->update(inspector_, errors_);
+  log(LogLevel::info, "stopped; {} owners completed, {} failed", core_.counters().completed,
+      core_.counters().failed);
+}
+
+bool Daemon::work(Time now) {
+  now_ = now;
+  bool any = inbox_.drain(now);
+  if (executor_.reap(now)) any = true;
+  if (const auto deadline = core_.next_deadline(); deadline && *deadline <= now) {
+    core_.handle(core::Tick{}, now);
+    any = true;
+  }
+  if (effects_.carry_out(now)) any = true;
+  outbox_.publish();
+  return any;
+}
+
+bool Daemon::prepare_sleep(Time now) {
+  return inbox_.park_idle(now, true) && executor_.arm_wakeup();
+}
+
+void Daemon::park_idle(Time now) {
+  inbox_.park_idle(now, false);
+}
+
+Time Daemon::next_deadline() {
+  Time at = core_.next_deadline().value_or(kNever);
+  if (const auto errors = errors_.next_deadline()) at = std::min(at, *errors);
+  return at;
+}
+
+void Daemon::periodic(Time now) {
+  now_ = now;
+  inbox_.safety_poll(now);
+  effects_.retry_routes(now);
+  notifications_.retry_expected(now);
+  if (const auto due = errors_.next_deadline(); due && *due <= now) errors_.tick(now);
+  if (page_) page_->update(inspector_, errors_);
+  const auto interval = systemd::watchdog_interval();
+  if (interval.count() > 0 && now - last_beat_ >= interval) {
+    last_beat_ = now;
+    systemd::notify_alive();
+  }
+  if (stopping_) continue_stop(now);
+}
+
+void Daemon::wait_for_completions() {
+  completions_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                          [this](boost::system::error_code error) {
+                            // The transport's next poll() clears the fd.
+                            if (!error) wait_for_completions();
+                          });
+}
+
+void Daemon::wait_for_doorbell(Session& session) {
+  session.doorbell_wait->async_wait(
+      boost::asio::posix::stream_descriptor::wait_read,
+      [this, id = session.id, client = session.client](boost::system::error_code error) {
+        Session* rung = sessions_.find(id);
+        if (error || rung == nullptr || rung->client != client || rung->leaving) return;
+        std::uint64_t count = 0;
+        (void)!::read(rung->doorbell_fd.get(), &count, sizeof count);
+        rung->silent_since = Time{};
+        inbox_.wake(*rung, monotonic_now());
+        wait_for_doorbell(*rung);
+      });
+}
+
+void Daemon::attached(Session& session, const Hello& hello) {
+  inbox_.add(session);
+  session.doorbell_wait = std::make_unique<boost::asio::posix::stream_descriptor>(
+      io_, ::dup(session.doorbell_fd.get()));
+  wait_for_doorbell(session);
+  // The first grants must be in STA before WELCOME is read.
+  effects_.carry_out(now_);
+  log(LogLevel::info, "client {} '{}' (pid {}, uid {}) {}", session.client.value(), session.name,
+      hello.pid, session.credentials.uid, session.reattached ? "re-attached" : "attached");
+}
+
+void Daemon::replace(Session& session) {
+  reception_.dismiss(session, DaemonState::quarantined,
+                     "replaced by a newer process of the same name");
+  departures_.begin(session, now_);
+}
+
+void Daemon::attach_refused(const ControlChannel& channel, StatusCode code,
+                            const std::string& text) {
+  inspector_.count_refused_attach();
+  errors_.report(LogLevel::warning, "attach." + std::string(to_string(code)),
+                 "a client (pid " + std::to_string(channel.credentials().pid) + ", uid " +
+                     std::to_string(channel.credentials().uid) + ") was refused: " + text,
+                 remedy(code), monotonic_now());
+}
+
+void Daemon::region_added(Session&) {
+  effects_.retry_routes(now_);
+}
+
+void Daemon::not_locked(std::uint64_t bytes, int error) {
+  const std::string text = std::to_string(bytes) +
+                           " bytes could not be locked: " + std::strerror(error) +
+                           "; small copies of them go to a copying thread";
+  errors_.report(LogLevel::warning, "memory.not_locked", text,
+                 "raise LimitMEMLOCK of the unit (`tentqctl doctor` shows the limit)", now_);
+  constexpr const char* kWarning =
+      "memlock is too small for registered memory: small copies are slower than they could be";
+  if (std::find(warnings_.begin(), warnings_.end(), kWarning) == warnings_.end()) {
+    warnings_.emplace_back(kWarning);
+  }
+}
+
+void Daemon::violation(Session& session, Violation what) {
+  ++session.violations[static_cast<std::size_t>(what)];
+  session.last_error = std::string(to_string(what));
+  errors_.report(LogLevel::warning, "violation." + session.last_error,
+                 "client " + std::to_string(session.client.value()) + " '" + session.name +
+                     "' (pid " + std::to_string(session.credentials.pid) +
+                     ") made a request that cannot be served: " + session.last_error,
+                 "see `tentqctl clients`; the client's own status tells it the reason", now_);
+}
+
+void Daemon::quarantine(Session& session, Violation what) {
+  violation(session, what);
+  session.quarantined = true;
+  session.memory.view.sta()->state.store(static_cast<std::uint32_t>(DaemonState::quarantined),
+                                         std::memory_order_release);
+  reception_.dismiss(session, DaemonState::quarantined,
+                     "the request ring was damaged: " + session.last_error);
+  departures_.begin(session, now_);
+}
+
+void Daemon::notification_ended(Session& sender, std::uint32_t slot, std::uint32_t generation,
+                                TaskState state, Reason reason) {
+  shm::SlotView view;
+  view.word = {generation, state, reason};
+  view.enqueued_ns = to_ns(sender.slots[slot].enqueued);
+  view.completed_ns = to_ns(now_);
+  outbox_.ended(sender, slot, generation, view);
+}
+
+Notifications::Delivery Daemon::deliver(Session& receiver, const Notification& message) {
+  if (receiver.channel == nullptr || receiver.channel->closed()) {
+    return Notifications::Delivery::gone;
+  }
+  if (!receiver.channel->try_send(message)) return Notifications::Delivery::socket_full;
+  // A thread that waits for notifications sleeps on the same word as everybody else.
+  outbox_.touch(receiver);
+  return Notifications::Delivery::sent;
+}
+
+void Daemon::client_gone(Session& session, bool clean, const char* why) {
+  now_ = monotonic_now();
+  log(LogLevel::info, "client {} '{}' (pid {}) is gone: {}", session.client.value(), session.name,
+      session.credentials.pid, why);
+  if (!clean) departures_.count_reaped();
+  departures_.begin(session, now_);
+}
+
+}  // namespace tentq

@@ -1,0 +1,158 @@
+// Signals, draining and stopping, and changes at run time. See daemon.h.
+#include <csignal>
+
+#include "daemon/config/config.h"
+#include "daemon/daemon.h"
+#include "daemon/lanes.h"
+#include "daemon/logging/log.h"
+#include "daemon/systemd.h"
+
+namespace tentq {
+
+namespace {
+
+// After the drain time limit: for chunks in flight to end once everything else was canceled.
+constexpr Duration kQuietLimit = std::chrono::seconds{5};
+
+}  // namespace
+
+void Daemon::wait_for_signal() {
+  signals_.async_wait([this](boost::system::error_code error, int signal) {
+    if (error) return;
+    if (signal == SIGHUP) {
+      reload();
+    } else if (!stopping_) {
+      begin_stop();
+    } else {
+      log(LogLevel::warning, "a second signal: what is queued is canceled");
+      stop_deadline_ = Time{};
+    }
+    wait_for_signal();
+  });
+}
+
+void Daemon::set_state(DaemonState state, const std::string& text) {
+  state_ = state;
+  sessions_.for_each([&](Session& session) {
+    if (session.leaving) return;
+    session.memory.view.sta()->state.store(static_cast<std::uint32_t>(state),
+                                           std::memory_order_release);
+    outbox_.touch(session);
+  });
+  if (state != DaemonState::running || !text.empty()) reception_.tell_all(state, text);
+}
+
+void Daemon::begin_stop() {
+  stopping_ = true;
+  stop_deadline_ = monotonic_now() + settings_.drain_timeout;
+  log(LogLevel::info, "stopping: {} owners are outstanding, at most {} s to drain",
+      core_.outstanding().owners,
+      std::chrono::duration_cast<std::chrono::seconds>(settings_.drain_timeout).count());
+  systemd::notify_stopping("draining");
+  for (auto& listener : listeners_) listener->stop();
+  set_state(DaemonState::draining, "the daemon stops; it finishes what is queued");
+  effects_.clear_drained();
+  core_.handle(core::DrainRequested{}, monotonic_now());
+}
+
+void Daemon::continue_stop(Time now) {
+  const bool empty = core_.outstanding() == core::Amounts{} && executor_.in_flight() == 0;
+  if (empty || (shut_down_ && now - stop_deadline_ >= kQuietLimit)) {
+    if (!empty) log(LogLevel::error, "chunks in flight did not end in time; stopping anyway");
+    outbox_.publish();
+    set_state(DaemonState::restarting, "the daemon has stopped");
+    finished_ = true;
+    return;
+  }
+  if (now >= stop_deadline_ && !shut_down_) {
+    shut_down_ = true;
+    stop_deadline_ = now;
+    log(LogLevel::warning, "drain_timeout is over: {} owners are canceled",
+        core_.outstanding().owners);
+    core_.handle(core::ShutdownRequested{}, now);
+  }
+}
+
+StatusCode Daemon::drain(std::string* text) {
+  if (stopping_) {
+    *text = "the daemon is stopping already";
+    return StatusCode::busy;
+  }
+  effects_.clear_drained();
+  core_.handle(core::DrainRequested{}, now_);
+  set_state(DaemonState::draining,
+            "an administrator drains the daemon; it finishes what is queued");
+  log(LogLevel::info, "draining on request, {} owners are outstanding", core_.outstanding().owners);
+  *text = "draining; " + std::to_string(core_.outstanding().owners) +
+          " owners are outstanding; `tentqctl resume` takes new work again";
+  return StatusCode::ok;
+}
+
+StatusCode Daemon::resume(std::string* text) {
+  if (stopping_) {
+    *text = "the daemon is stopping; start it again instead";
+    return StatusCode::busy;
+  }
+  core_.handle(core::ResumeRequested{}, now_);
+  set_state(DaemonState::running, "the daemon takes new work again");
+  log(LogLevel::info, "resumed on request");
+  *text = "running";
+  return StatusCode::ok;
+}
+
+StatusCode Daemon::set(const std::string& assignment, std::string* text) {
+  Settings changed = settings_;
+  ConfigChange change;
+  const StatusCode code = apply_assignment(&changed, assignment, text, &change);
+  if (code != StatusCode::ok) return code;
+  const StatusCode limits = core_.set_limits(changed.limits, text);
+  if (limits != StatusCode::ok) return limits;
+  apply(changed);
+  log(LogLevel::info, "set {}: {} → {}", change.key, change.from, change.to);
+  *text = change.key + ": " + change.from + " → " + change.to + " (until the next restart)";
+  return StatusCode::ok;
+}
+
+void Daemon::apply(const Settings& settings) {
+  settings_ = settings;
+  core_.set_policy(settings_.policy);
+  set_log_level(settings_.log.level);
+  for (const LaneId lane : {kShmReadLane, kShmWriteLane}) {
+    core_.handle(core::LaneWindowChanged{lane, settings_.shm.window_bytes,
+                                         settings_.shm.window_chunks, settings_.shm.chunk_bytes},
+                 monotonic_now());
+  }
+}
+
+void Daemon::reload() {
+  systemd::notify_reloading();
+  if (config_path_.empty()) {
+    log(LogLevel::info, "nothing to reload: started without a configuration file");
+  } else {
+    const ConfigOutcome outcome = load_settings(config_path_);
+    ReloadPlan plan;
+    if (outcome.ok()) plan = diff_for_reload(settings_, *outcome.settings);
+    for (const auto& errors : {outcome.errors, plan.errors}) {
+      for (const ConfigError& error : errors) log(LogLevel::error, "reload: {}", error.text());
+    }
+    for (const ConfigChange& change : plan.refused) {
+      log(LogLevel::warning, "reload: {} keeps {} until a restart (the file says {})", change.key,
+          change.from, change.to);
+    }
+    std::string why;
+    if (!outcome.ok() || !plan.errors.empty()) {
+      log(LogLevel::error, "reload: refused, the configuration in force stays as it is");
+    } else if (core_.set_limits(plan.result.limits, &why) != StatusCode::ok) {
+      log(LogLevel::error, "reload: refused, {}", why);
+    } else {
+      apply(plan.result);
+      for (const ConfigChange& change : plan.changes) {
+        log(LogLevel::info, "reload: {}: {} → {}", change.key, change.from, change.to);
+      }
+    }
+  }
+  reopen_log();
+  systemd::notify_ready("serving " + settings_.socket.path);
+}
+
+}  // namespace tentq

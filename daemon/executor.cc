@@ -1,0 +1,72 @@
+// Between the core's chunks and the transport. See executor.h.
+#include "daemon/executor.h"
+
+#include <span>
+
+#include "proto/check.h"
+
+namespace tentq {
+
+namespace {
+
+Reason reason_of(ChunkOutcome outcome) {
+  switch (outcome) {
+    case ChunkOutcome::done: return Reason::none;
+    case ChunkOutcome::memory_fault: return Reason::memory_fault;
+    case ChunkOutcome::canceled: return Reason::canceled;
+    case ChunkOutcome::failed: return Reason::transport_error;
+  }
+  return Reason::transport_error;
+}
+
+}  // namespace
+
+Executor::Executor(core::Core& core, Regions& regions, Transport& transport)
+    : core_(core), regions_(regions), transport_(transport) {
+  collected_.reserve(256);
+}
+
+MemoryRange Executor::range_of(RegionIndex index, std::uint64_t offset) {
+  const Region& region = regions_.at(index);
+  // An owner's pins keep its regions mapped; the core never dispatches past an owner's end.
+  TENTQ_CHECK(region.pins > 0 && offset < region.size);
+  return {index, offset, region.mapping.data() + offset, region.resident};
+}
+
+void Executor::collect(const core::DispatchChunk& effect) {
+  collected_.push_back({effect.chunk, effect.op, effect.lane,
+                        range_of(effect.local_region, effect.local_offset),
+                        range_of(effect.remote_region, effect.remote_offset), effect.length});
+}
+
+void Executor::post_collected(Time now) {
+  if (collected_.empty()) return;
+  const PostOutcome outcome = transport_.post(collected_);
+  TENTQ_CHECK(outcome.accepted <= collected_.size());
+  in_flight_ += outcome.accepted;
+  for (const Chunk& chunk : std::span(collected_).subspan(outcome.accepted)) {
+    if (outcome.refusal == PostRefusal::saturated) {
+      core_.handle(core::ChunkRefused{chunk.id}, now);
+    } else {
+      core_.handle(core::ChunkEnded{chunk.id, 0, Reason::transport_error}, now);
+    }
+  }
+  collected_.clear();
+}
+
+bool Executor::reap(Time now) {
+  bool any = false;
+  for (;;) {
+    const std::size_t count = transport_.poll(completions_);
+    if (count == 0) return any;
+    any = true;
+    TENTQ_CHECK(in_flight_ >= count);
+    in_flight_ -= count;
+    for (const Completion& done : std::span(completions_).first(count)) {
+      core_.handle(core::ChunkEnded{done.id, done.bytes, reason_of(done.outcome)}, now);
+    }
+    if (count < completions_.size()) return any;
+  }
+}
+
+}  // namespace tentq

@@ -1,0 +1,82 @@
+// What clients ask for: drains the rings of awake sessions, checks each request on a private copy
+// and hands whole calls to the core. Also parks idle sessions and keeps the account of missed
+// wake-ups. Conductor thread only; work per session and turn is bounded.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "daemon/core/core.h"
+#include "daemon/session.h"
+#include "daemon/settings.h"
+
+namespace tentq {
+
+class Notifications;
+
+class Inbox {
+ public:
+  // What the inbox asks of the shell.
+  class Host {
+   public:
+    virtual ~Host() = default;
+    virtual void violation(Session& session, Violation what) = 0;
+    // The session broke its ring; nothing more is read from it.
+    virtual void quarantine(Session& session, Violation what) = 0;
+  };
+
+  Inbox(const Settings& settings, core::Core& core, Regions& regions, Segments& segments,
+        Notifications& notifications, Host& host);
+
+  void add(Session& session);
+  void remove(Session& session);
+  // Its doorbell rang, or the safety poll found work.
+  void wake(Session& session, Time now);
+
+  // Drains what is published. True if there was anything.
+  bool drain(Time now);
+  // Parks sessions that were idle for loop.session_park; `all` parks every one that has nothing
+  // published. True if no session is awake afterwards.
+  bool park_idle(Time now, bool all);
+  // Looks at every parked session; counts work that came without its doorbell.
+  void safety_poll(Time now);
+  // A session's resolved range for an owner whose route was pending.
+  Resolution resolve_late(const Session& session, SegmentHandle handle, std::uint64_t offset,
+                          std::uint64_t length, Op op, Time now) const;
+
+  std::uint64_t missed_wakeups() const { return missed_wakeups_; }
+  std::uint32_t awake() const { return static_cast<std::uint32_t>(awake_.size()); }
+
+ private:
+  struct Verdict {
+    Reason reason = Reason::none;
+    Violation violation{};
+    bool violated = false;
+  };
+
+  bool drain_session(Session& session, Time now);
+  bool drain_ring(Session& session, SessionRing& ring, Time now);
+  void take_wish(Session& session, SessionRing& ring, Time now);
+  void handle_group(Session& session, SessionRing& ring, std::span<const CellBody> group, Time now);
+  void handle_transfers(Session& session, ClassId cls, std::span<const CellBody> group, Time now);
+  Verdict check_transfer(Session& session, const CellBody& cell, core::OwnerSpec* spec, Time now);
+  Verdict check_local(const Session& session, const CellBody& cell, core::OwnerSpec* spec) const;
+  Verdict check_remote(const Session& session, const CellBody& cell, core::OwnerSpec* spec,
+                       Time now) const;
+  bool take_slot(Session& session, const CellBody& cell, Time now);
+  void note_stall(Session& session, SessionRing& ring, Time now);
+
+  const Settings& settings_;
+  core::Core& core_;
+  Regions& regions_;
+  Segments& segments_;
+  Notifications& notifications_;
+  Host& host_;
+  std::vector<Session*> sessions_;
+  std::vector<Session*> awake_;
+  std::vector<CellBody> group_;
+  std::vector<core::OwnerSpec> specs_;
+  std::uint64_t missed_wakeups_ = 0;
+};
+
+}  // namespace tentq

@@ -1,0 +1,155 @@
+// Views of the shell. See inspector.h and views.h.
+#include "daemon/inspector.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "daemon/lanes.h"
+#include "proto/version.h"
+
+namespace tentq {
+
+namespace {
+
+std::string text_of(RegionAccess access) {
+  switch (access) {
+    case RegionAccess::none: return "none";
+    case RegionAccess::read: return "read";
+    case RegionAccess::read_write: return "read-write";
+  }
+  return "unknown";
+}
+
+std::string scope_of(const Region& region) {
+  switch (region.host_scope) {
+    case RegionScope::same_uid: return "same uid";
+    case RegionScope::uid: return "uid " + std::to_string(region.scope_id);
+    case RegionScope::gid: return "gid " + std::to_string(region.scope_id);
+    case RegionScope::name: return "name " + region.scope_name;
+    case RegionScope::everyone: return "everyone";
+  }
+  return "unknown";
+}
+
+RegionView view_of(const Region& region) {
+  return {region.base,
+          region.size,
+          text_of(region.host_access),
+          scope_of(region),
+          text_of(region.remote_access),
+          region.pins,
+          region.resident};
+}
+
+bool stalled(const Session& session, Time now, Duration limit) {
+  return std::any_of(session.rings.begin(), session.rings.end(), [&](const SessionRing& ring) {
+    return ring.stalled_since != Time{} && now - ring.stalled_since >= limit;
+  });
+}
+
+}  // namespace
+
+std::string_view to_string(Violation violation) {
+  switch (violation) {
+    case Violation::tail_out_of_range: return "tail_out_of_range";
+    case Violation::bad_sequence: return "bad_sequence";
+    case Violation::bad_group: return "bad_group";
+    case Violation::reserved_bits: return "reserved_bits";
+    case Violation::bad_slot: return "bad_slot";
+    case Violation::unknown_region: return "unknown_region";
+    case Violation::unknown_segment: return "unknown_segment";
+    case Violation::not_permitted: return "not_permitted";
+    case Violation::out_of_range: return "out_of_range";
+    case Violation::bad_length: return "bad_length";
+    case Violation::bad_class: return "bad_class";
+    case Violation::over_credit: return "over_credit";
+    case Violation::bad_arena: return "bad_arena";
+    case Violation::bad_message: return "bad_message";
+    case Violation::surplus_fds: return "surplus_fds";
+  }
+  return "unknown";
+}
+
+Inspector::Inspector(const Sources& sources) : from_(sources), started_(monotonic_now()) {}
+
+DaemonView Inspector::daemon() const {
+  DaemonView view;
+  view.version = kProductVersion;
+  view.epoch_counter = from_.epoch.counter;
+  view.epoch_random = from_.epoch.random;
+  view.state = from_.state;
+  view.uptime = now() - started_;
+  view.pid = static_cast<std::uint32_t>(::getpid());
+  view.sessions = from_.sessions.count();
+  view.registered_bytes = from_.regions.registered_bytes();
+  view.regions = from_.regions.count();
+  view.reaped_clients = from_.departures.reaped();
+  view.refused_attaches = refused_attaches_;
+  view.missed_wakeups = from_.inbox.missed_wakeups();
+  view.turns = from_.conductor.turns();
+  view.sleeps = from_.conductor.sleeps();
+  view.shm_workers = from_.shm_workers;
+  view.warnings = from_.warnings;
+  return view;
+}
+
+std::vector<ClientView> Inspector::clients() const {
+  std::vector<ClientView> views;
+  const Time at = now();
+  from_.sessions.for_each([&](const Session& session) {
+    ClientView& view = views.emplace_back();
+    view.id = session.client;
+    view.session = session.id;
+    view.key = session.key;
+    view.name = session.name;
+    view.pid = session.credentials.pid;
+    view.uid = session.credentials.uid;
+    view.gid = session.credentials.gid;
+    view.class_mask = session.class_mask;
+    view.slots = static_cast<std::uint32_t>(session.slots.size());
+    view.slots_used = session.slots_used;
+    view.totals = from_.core.session_totals(session.id);
+    view.registered_bytes = session.registered_bytes;
+    view.regions = static_cast<std::uint32_t>(session.regions.size());
+    view.segments = static_cast<std::uint32_t>(session.segments.size());
+    view.mailbox_lost = session.mailbox_lost;
+    view.parked = session.doorbell.parked();
+    view.stalled_producer = stalled(session, at, std::chrono::milliseconds{100});
+    view.quarantined = session.quarantined;
+    view.leaving = session.leaving;
+    std::copy(session.violations.begin(), session.violations.end(), view.violations);
+    view.last_error = session.last_error;
+    view.attached = session.attached;
+  });
+  return views;
+}
+
+std::vector<SegmentView> Inspector::segments() const {
+  std::vector<SegmentView> views;
+  for (const SegmentPtr& segment : from_.segments.list()) {
+    SegmentView& view = views.emplace_back();
+    view.name = segment->name;
+    view.uid = segment->uid;
+    view.incarnation = segment->incarnation;
+    view.handles = segment->handles;
+    from_.sessions.for_each([&](const Session& session) {
+      if (session.id == segment->exporter) view.client = session.client;
+    });
+    for (const RegionIndex index : segment->regions) {
+      view.regions.push_back(view_of(from_.regions.at(index)));
+    }
+  }
+  return views;
+}
+
+std::vector<LaneView> Inspector::lanes() const {
+  std::vector<LaneView> views;
+  for (std::size_t i = 0; i < kLaneCount; ++i) {
+    const LaneId id{static_cast<std::uint16_t>(i)};
+    views.push_back({id, std::string(kLaneNames[i]), "shm", from_.core.lane_totals(id)});
+  }
+  return views;
+}
+
+}  // namespace tentq

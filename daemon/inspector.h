@@ -1,0 +1,49 @@
+// Copies what the shell knows of itself for listings. Conductor thread only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/attach.h"
+#include "daemon/conductor.h"
+#include "daemon/departures.h"
+#include "daemon/inbox.h"
+#include "daemon/sessions.h"
+#include "daemon/views.h"
+
+namespace tentq {
+
+class Inspector final : public Inspection {
+ public:
+  struct Sources {
+    const core::Core& core;
+    const Sessions& sessions;
+    const Segments& segments;
+    const Regions& regions;
+    const Inbox& inbox;
+    const Departures& departures;
+    const Conductor& conductor;
+    const Epoch& epoch;
+    const DaemonState& state;
+    const std::vector<std::string>& warnings;
+    std::uint32_t shm_workers;
+  };
+
+  explicit Inspector(const Sources& sources);
+
+  void count_refused_attach() { ++refused_attaches_; }
+
+  DaemonView daemon() const override;
+  std::vector<ClientView> clients() const override;
+  std::vector<SegmentView> segments() const override;
+  std::vector<LaneView> lanes() const override;
+  const core::Core& core() const override { return from_.core; }
+  Time now() const override { return monotonic_now(); }
+
+ private:
+  Sources from_;
+  Time started_;
+  std::uint64_t refused_attaches_ = 0;
+};
+
+}  // namespace tentq

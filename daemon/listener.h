@@ -1,0 +1,34 @@
+// One listening socket: accepts connections and makes channels of them. Conductor thread only.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <functional>
+#include <memory>
+
+#include "daemon/control_channel.h"
+#include "shm/fd.h"
+
+namespace tentq {
+
+class Listener {
+ public:
+  using Accepted = std::function<void(std::shared_ptr<ControlChannel>)>;
+
+  // `listening` is a non-blocking SOCK_SEQPACKET socket. `accepted` gets every new channel.
+  Listener(boost::asio::io_context& io, shm::Fd listening, bool admin, ControlChannel::Host& host,
+           Accepted accepted);
+  void start();
+  void stop();
+
+ private:
+  void on_readable();
+
+  boost::asio::io_context& io_;
+  boost::asio::posix::stream_descriptor socket_;
+  bool admin_;
+  ControlChannel::Host& host_;
+  Accepted accepted_;
+};
+
+}  // namespace tentq

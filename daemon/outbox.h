@@ -1,0 +1,45 @@
+// What clients see: status slots, admission credit and the wake-ups that follow. Collects what a
+// turn changed and publishes it once per session. Conductor thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "daemon/core/effect.h"
+#include "daemon/session.h"
+
+namespace tentq {
+
+class Outbox {
+ public:
+  explicit Outbox(std::size_t most_sessions) { touched_.reserve(most_sessions); }
+
+  // The owner is queued. Its PENDING is written at the end of the turn, unless it ended by then.
+  void admitted(Session& session, const core::OwnerAdmitted& effect);
+  // Writes the terminal status; the slot is free for its next generation.
+  void ended(Session& session, std::uint32_t slot, std::uint32_t generation,
+             const shm::SlotView& view);
+  void raise_credit(Session& session, const core::RaiseCredit& effect);
+  // Lowers the grant, then reads what was consumed before it was seen.
+  core::CreditConsumed reclaim_credit(Session& session, const core::ReclaimCredit& effect);
+  // Something else of the session changed (a head): its waiters should look again.
+  void touch(Session& session);
+
+  // Writes what is owed and wakes whoever waits. Once a turn.
+  void publish();
+  // The session's memory goes away.
+  void forget(Session& session);
+
+ private:
+  struct Owed {
+    Session* session;
+    std::uint32_t slot;
+    std::uint32_t generation;
+  };
+
+  std::vector<Session*> touched_;
+  std::vector<Owed> owed_;
+};
+
+}  // namespace tentq
