@@ -27,7 +27,7 @@ struct MemoryRange {
 
 struct Chunk {
   ChunkId id;
-  Op op = Op::read;       // read: remote → local; write: local → remote
+  Op op = Op::read;  // read: remote → local; write: local → remote
   LaneId lane;
   MemoryRange local;
   MemoryRange remote;
@@ -35,10 +35,10 @@ struct Chunk {
 };
 
 enum class ChunkOutcome : std::uint8_t {
-  done,           // all bytes are where they belong, visible to whoever sees the status
-  memory_fault,   // touching one side failed
-  canceled,       // cancel() was in time; no byte will be touched any more
-  failed,         // the transport failed; no byte will be touched any more
+  done,          // all bytes are where they belong, visible to whoever sees the status
+  memory_fault,  // touching one side failed
+  canceled,      // cancel() was in time; no byte will be touched any more
+  failed,        // the transport failed; no byte will be touched any more
 };
 
 // Reported once for every accepted chunk, when the transport no longer touches either range.

@@ -1,13 +1,8 @@
 // See fake_transport.h.
 #include "transports/fake/fake_transport.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <system_error>
 
 #include "proto/check.h"
 
@@ -27,15 +22,6 @@ Completion carry_out(const Chunk& chunk) {
 
 }  // namespace
 
-FakeTransport::FakeTransport(FakeOptions options)
-    : options_(options), wakeup_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (wakeup_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-}
-
-FakeTransport::~FakeTransport() {
-  close(wakeup_fd_);
-}
-
 PostOutcome FakeTransport::post(std::span<const Chunk> chunks) {
   PostOutcome outcome;
   for (const Chunk& chunk : chunks) {
@@ -47,18 +33,12 @@ PostOutcome FakeTransport::post(std::span<const Chunk> chunks) {
     pending_.push_back({chunk});
     ++outcome.accepted;
   }
-  if (armed_ && outcome.accepted > 0) {
-    armed_ = false;
-    const std::uint64_t one = 1;
-    TENTQ_CHECK(write(wakeup_fd_, &one, sizeof one) == sizeof one);
-  }
+  if (outcome.accepted > 0) wakeup_.ring();
   return outcome;
 }
 
 std::size_t FakeTransport::poll(std::span<Completion> completions) {
-  armed_ = false;
-  std::uint64_t count = 0;
-  TENTQ_CHECK(read(wakeup_fd_, &count, sizeof count) == sizeof count || errno == EAGAIN);
+  wakeup_.disarm();
   std::size_t most = std::min(completions.size(), pending_.size());
   if (options_.completions_per_poll != 0) {
     most = std::min<std::size_t>(most, options_.completions_per_poll);
@@ -80,7 +60,7 @@ void FakeTransport::cancel(ChunkId id) {
 
 bool FakeTransport::arm_wakeup() {
   if (!pending_.empty()) return false;
-  armed_ = true;
+  wakeup_.arm();
   return true;
 }
 

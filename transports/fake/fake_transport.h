@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "transports/transport.h"
+#include "transports/wakeup_fd.h"
 
 namespace tentq {
 
@@ -19,10 +20,7 @@ struct FakeOptions {
 
 class FakeTransport final : public Transport {
  public:
-  explicit FakeTransport(FakeOptions options = {});
-  ~FakeTransport() override;
-  FakeTransport(const FakeTransport&) = delete;
-  FakeTransport& operator=(const FakeTransport&) = delete;
+  explicit FakeTransport(FakeOptions options = {}) : options_(options) {}
 
   std::string_view name() const override { return "fake"; }
   PostOutcome post(std::span<const Chunk> chunks) override;
@@ -30,7 +28,7 @@ class FakeTransport final : public Transport {
   std::size_t poll(std::span<Completion> completions) override;
   void cancel(ChunkId id) override;
   bool arm_wakeup() override;
-  int wakeup_fd() const override { return wakeup_fd_; }
+  int wakeup_fd() const override { return wakeup_.fd(); }
 
   // Accepted and not yet polled.
   std::size_t pending_chunks() const { return pending_.size(); }
@@ -43,8 +41,7 @@ class FakeTransport final : public Transport {
 
   FakeOptions options_;
   std::deque<Pending> pending_;
-  int wakeup_fd_ = -1;
-  bool armed_ = false;
+  WakeupFd wakeup_;
 };
 
 }  // namespace tentq
