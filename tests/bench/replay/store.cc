@@ -1,0 +1,24 @@
+// A Store process: memory, a name, and nothing else.
+#include <tentq/tentq.hpp>
+
+#include "tests/bench/orders.h"
+#include "tests/bench/pair.h"
+#include "tests/bench/replay/roles.h"
+
+namespace tentq::bench {
+
+test::Role start_store(Replay& replay, std::uint32_t store, std::chrono::seconds limit) {
+  return test::Role(store_name(store), limit, [&replay, store](test::RoleChannel& channel) {
+    ConnectOptions connection;
+    connection.name = store_name(store);
+    connection.socket = replay.socket;
+    Client client = value_of(Client::connect(connection), "connect");
+    AllocateOptions options;
+    options.segment_offset = 0;
+    const std::uint64_t bytes = replay.options.places_per_store() * replay.options.block;
+    const Memory memory = value_of(client.allocate(bytes, options), "allocate");
+    return serve_orders(channel, [](const Order&) { return Report{}; });
+  });
+}
+
+}  // namespace tentq::bench
