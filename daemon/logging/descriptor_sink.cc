@@ -1,3 +1,5 @@
+// Writing a line without ever waiting: sockets by MSG_DONTWAIT, pipes after poll. Under the sink's
+// mutex.
 #include "daemon/logging/descriptor_sink.h"
 
 #include <poll.h>

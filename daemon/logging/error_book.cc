@@ -1,3 +1,4 @@
+// Counting, collapsing and forgetting causes. The conductor's; times come from the caller.
 #include "daemon/logging/error_book.h"
 
 #include <algorithm>

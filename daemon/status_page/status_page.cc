@@ -1,3 +1,4 @@
+// Making the file and filling the picture. The conductor's; ages are nanoseconds.
 #include "daemon/status_page/status_page.h"
 
 #include <fcntl.h>

@@ -1,0 +1,187 @@
+// `clients`, `segments`, `lanes`, `owners` and `explain`.
+#include "client/ctl/render.h"
+#include "client/ctl/table.h"
+
+namespace tentq::ctl {
+namespace {
+
+using Kind = Column::Kind;
+
+std::string number(const Json& value) {
+  return count_text(value.get<std::uint64_t>());
+}
+// An id: never shortened. "-" for none.
+std::string id(const Json& value) {
+  return value.is_null() ? "-" : std::to_string(value.get<std::uint64_t>());
+}
+std::string bytes(const Json& value) {
+  return bytes_text(value.get<std::uint64_t>());
+}
+std::string age(const Json& value) {
+  return age_text(value.get<std::uint64_t>());
+}
+std::string text(const Json& value) {
+  return value.get<std::string>();
+}
+
+void say_only_own(const Json& document, Output& to) {
+  if (!document.at("only_own").get<bool>()) return;
+  to.out << tinted("only your own; all with admin.sock (root or group tentq-admin)\n", Tint::dim,
+                   to.terminal);
+}
+
+std::string class_letters(const Json& classes) {
+  std::string out;
+  for (const Json& name : classes) out += text(name).substr(0, 1);
+  return out;
+}
+
+Tint client_tint(const std::string& state) {
+  if (state == "quarantined") return Tint::bad;
+  return state == "leaving" ? Tint::warn : Tint::none;
+}
+
+// "bad_slot 3, over_credit 1"
+std::string violations_text(const Json& violations) {
+  std::string out;
+  for (const auto& [kind, count] : violations.items()) {
+    out += (out.empty() ? "" : ", ") + kind + ' ' + number(count);
+  }
+  return out;
+}
+
+}  // namespace
+
+void render_clients(const Json& document, Output& to) {
+  Table table({{"client"},
+               {"name", Kind::text},
+               {"state", Kind::text},
+               {"pid"},
+               {"uid"},
+               {"class", Kind::text},
+               {"slots"},
+               {"queued"},
+               {"flying"},
+               {"memory"},
+               {"viol"}});
+  for (const Json& row : document.at("clients")) {
+    const std::string state = text(row.at("state"));
+    const auto violations = row.at("violations").get<std::uint64_t>();
+    table.row({id(row.at("client")),
+               text(row.at("name")),
+               {state, client_tint(state)},
+               id(row.at("pid")),
+               id(row.at("uid")),
+               class_letters(row.at("classes")),
+               number(row.at("slots_used")) + '/' + number(row.at("slots")),
+               number(row.at("depth")),
+               number(row.at("in_flight")),
+               bytes(row.at("registered_bytes")),
+               {count_text(violations), violations == 0 ? Tint::none : Tint::bad}});
+  }
+  to.out << (table.empty() ? "no clients\n" : table.text(to.terminal));
+  for (const Json& row : document.at("clients")) {
+    std::string notes = text(row.at("last_error"));
+    if (row.at("stalled_producer").get<bool>())
+      notes += (notes.empty() ? "" : "; ") + std::string("stalled producer");
+    const auto lost = row.at("notifications_lost").get<std::uint64_t>();
+    if (lost != 0) notes += (notes.empty() ? "" : "; ") + count_text(lost) + " notifications lost";
+    const std::string violations = violations_text(row.at("violations_by_kind"));
+    if (!violations.empty()) notes += (notes.empty() ? "" : "; ") + violations;
+    if (notes.empty()) continue;
+    to.out << wrapped("client " + id(row.at("client")) + ": " + printable(notes), kMostColumns, 2)
+           << '\n';
+  }
+  say_only_own(document, to);
+}
+
+void render_segments(const Json& document, Output& to) {
+  Table table({{"segment", Kind::text},
+               {"state", Kind::text},
+               {"client"},
+               {"uid"},
+               {"regions"},
+               {"memory"},
+               {"handles"},
+               {"pins"}});
+  for (const Json& row : document.at("segments")) {
+    std::uint64_t pins = 0;
+    for (const Json& region : row.at("regions")) pins += region.at("pins").get<std::uint64_t>();
+    const bool held = text(row.at("state")) == "held";
+    table.row({text(row.at("segment")),
+               {text(row.at("state")), held ? Tint::warn : Tint::none},
+               id(row.at("client")),
+               id(row.at("uid")),
+               count_text(row.at("regions").size()),
+               bytes(row.at("registered_bytes")),
+               number(row.at("handles")),
+               count_text(pins)});
+  }
+  to.out << (table.empty() ? "no segments\n" : table.text(to.terminal));
+  say_only_own(document, to);
+}
+
+void render_lanes(const Json& document, Output& to) {
+  Table table({{"lane", Kind::text},
+               {"transport", Kind::text},
+               {"queued"},
+               {"bytes"},
+               {"in flight"},
+               {"window"},
+               {"chunks"},
+               {"of"},
+               {"chunk size"}});
+  for (const Json& row : document.at("lanes")) {
+    table.row({text(row.at("lane")), text(row.at("transport")), number(row.at("depth")),
+               bytes(row.at("bytes")), bytes(row.at("in_flight_bytes")),
+               bytes(row.at("window_bytes")), number(row.at("in_flight_chunks")),
+               number(row.at("window_chunks")), bytes(row.at("chunk_bytes"))});
+  }
+  to.out << (table.empty() ? "no lanes\n" : table.text(to.terminal));
+}
+
+void render_owners(const Json& document, Output& to) {
+  Table table({{"owner"},
+               {"client"},
+               {"name", Kind::text},
+               {"class", Kind::text},
+               {"lane", Kind::text},
+               {"state", Kind::text},
+               {"op", Kind::text},
+               {"length"},
+               {"done"},
+               {"chunks"},
+               {"age"}});
+  for (const Json& row : document.at("owners")) {
+    table.row({id(row.at("owner")), id(row.at("client")), text(row.at("client_name")),
+               text(row.at("class")), text(row.at("lane")), text(row.at("state")),
+               text(row.at("op")), bytes(row.at("length_bytes")), bytes(row.at("completed_bytes")),
+               number(row.at("chunks_in_flight")), age(row.at("age_ns"))});
+  }
+  to.out << (table.empty() ? "no owners\n" : table.text(to.terminal));
+  if (document.at("more").get<bool>()) {
+    to.out << "the oldest " << document.at("owners").size() << " are shown\n";
+  }
+  say_only_own(document, to);
+}
+
+void render_explain(const Json& document, Output& to) {
+  const Json& owner = document.at("owner");
+  const std::string client = text(owner.at("client_name"));
+  std::string head = "owner " + id(owner.at("owner")) + ": " + text(owner.at("op")) + " of " +
+                     bytes(owner.at("length_bytes")) + ", class " + text(owner.at("class")) +
+                     ", client " + id(owner.at("client")) +
+                     (client.empty() ? "" : " (" + client + ')') + ", " + text(owner.at("state")) +
+                     ", age " + age(owner.at("age_ns"));
+  if (!owner.at("deadline_in_ns").is_null()) {
+    head += ", deadline in " + age(owner.at("deadline_in_ns"));
+  }
+  to.out << wrapped(printable(head), kMostColumns, 2) << '\n'
+         << wrapped(printable(text(document.at("text"))), kMostColumns, 2) << '\n'
+         << "policy " << printable(text(document.at("policy"))) << ", "
+         << number(document.at("owners_ahead")) << " owners ahead in its leaf, lane "
+         << bytes(document.at("lane_in_flight_bytes")) << " of "
+         << bytes(document.at("lane_window_bytes")) << " in flight\n";
+}
+
+}  // namespace tentq::ctl
