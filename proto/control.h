@@ -17,7 +17,7 @@ namespace tentq {
 
 enum class MessageType : std::uint32_t {
   hello = 1,              // client → daemon; fd: a pidfd of the client, or none
-  welcome = 2,            // daemon → client; fds: REQ, STA, doorbell eventfd, completion eventfd
+  welcome = 2,            // daemon → client; fds: REQ, STA, doorbell eventfd, completion socket
   refused = 3,            // daemon → client, then it closes
   mapped = 4,             // client → daemon: REQ is mapped, seal it against further writable mappings
   register_region = 5,    // client → daemon; fd: the memory

@@ -47,7 +47,7 @@ static_assert(sizeof(PaddedFlag) == 64);
 struct ReqHeader {
   PaddedCounter published;   // raised once for every published group and wish (any class)
   PaddedFlag waiters;        // threads about to sleep on StaHeader::completions
-  PaddedFlag completion_fd_armed;  // 1: the daemon writes the completion eventfd at the next change
+  PaddedFlag completion_fd_armed;  // 1: the daemon writes the completion fd at the next change
   PaddedCounter tails[kMaxClasses];
   CreditCounters consumed[kMaxClasses];
   CreditWish wanted[kMaxClasses];
