@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # What deploy/demo and deploy/test share: messages, and the installation of missing packages.
 # Sourced, never run; expects `set -euo pipefail`. Every message goes to standard output.
 

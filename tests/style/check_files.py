@@ -49,8 +49,17 @@ def readme_findings(root):
                 yield Finding(path, 1, f"`{section}` is missing", f"a heading or a line `**{section}**`")
 
 
+def begins_with_own_header(source, root):
+    """`ring.cc` may begin with `#include "…/ring.h"`: that header's head speaks for both."""
+    first = re.match(r'\s*#include "([^"]+)"', source.text)
+    own = re.sub(r"\.(?:cc|cpp|c)$", ".h", source.path)
+    return first is not None and first.group(1) == own and own != source.path and (root / own).exists()
+
+
 def head_findings(root):
     for source in load_sources(root):
+        if begins_with_own_header(source, root):
+            continue
         lines = source.text.splitlines()
         first = next((line for line in lines if line.strip() and not line.startswith("#!")), "")
         if not first.lstrip().startswith(("//", "/*", '"""') if not source.path.endswith(".sh") else "#"):
