@@ -44,7 +44,7 @@ class CopyWorkers {
   std::uint32_t threads() const { return static_cast<std::uint32_t>(workers_.size()); }
 
  private:
-  enum State : std::uint32_t { kBusy, kSpinning, kAsleep };
+  static constexpr std::uint32_t kBusy = 0, kSpinning = 1, kAsleep = 2;
   struct alignas(64) Worker {
     explicit Worker(std::uint32_t jobs) : done(jobs) {}
     // A futex word. Partners: wake_one() (seq_cst loads after the queue's seq_cst store) and

@@ -6,7 +6,6 @@
 #include <csetjmp>
 #include <csignal>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <mutex>
@@ -74,6 +73,12 @@ void on_sigbus(int signal, siginfo_t* info, void* machine) {
   pass_on(signal, info, machine);
 }
 
+// Keeps the compiler from moving the copy out of the guarded part; the handler runs on this thread,
+// so the processor's own order is not in question.
+inline void keep_order_of_this_thread() {
+  asm volatile("" : : : "memory");
+}
+
 }  // namespace
 
 void install_sigbus_guard() {
@@ -98,11 +103,10 @@ bool guarded_copy(CopyRoutine routine, std::byte* to, const std::byte* from, std
     order_streamed_stores();
     return false;
   }
-  // The fences keep the compiler from moving the copy out of the guarded part.
   current_frame = &frame;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  keep_order_of_this_thread();
   copy_bytes(routine, to, from, length);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  keep_order_of_this_thread();
   current_frame = nullptr;
   return true;
 }
