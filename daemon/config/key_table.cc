@@ -58,8 +58,7 @@ void add_process_keys(Table& table) {
                        kSocketText, TENTQ_AT(admin_socket.path), is_socket_path));
   table.push_back(
       mode("admin_socket_mode", "File mode of the admin socket.", TENTQ_AT(admin_socket.mode)));
-  table.push_back(group_id("admin_socket_gid",
-                           "Group of the admin socket; -1: that of admin_group, if it exists.",
+  table.push_back(group_id("admin_socket_gid", "Group of the admin socket; -1: the daemon's own.",
                            TENTQ_AT(admin_socket.gid)));
   table.push_back(text("admin_group", "Members of this group may use the admin socket.",
                        "the name of a group", TENTQ_AT(admin_group), is_group_name));
@@ -84,12 +83,12 @@ void add_process_keys(Table& table) {
 
 void add_session_keys(Table& table) {
   table.push_back(
-      number("sessions.most", "Sessions attached at once.", TENTQ_AT(sessions.most), 1, 65'536));
+      number("sessions.most", "Sessions attached at once.", TENTQ_AT(sessions.most), 1, 4'096));
   table.push_back(power_of_two("sessions.ring_cells", "Cells of each ring of a session.",
                                TENTQ_AT(sessions.ring_cells), 256, 16'384));
   table.push_back(number("sessions.slots", "Status slots of a session: its unfinished owners.",
                          TENTQ_AT(sessions.slots), 64, 65'536));
-  table.push_back(size("sessions.arena",
+  table.push_back(size("sessions.arena_bytes",
                        "Arena of a session for extent lists and notifications, split among its "
                        "rings.",
                        TENTQ_AT(sessions.arena_bytes), 64u << 10, 64u << 20));
@@ -104,10 +103,10 @@ void add_session_keys(Table& table) {
                          TENTQ_AT(sessions.mailbox), 1, 65'536));
   table.push_back(duration("sessions.name_hold",
                            "How long a gone client's name is kept from other users.",
-                           TENTQ_AT(sessions.name_hold), seconds{0}, hours{24}, kLive));
+                           TENTQ_AT(sessions.name_hold), seconds{0}, hours{24}));
   table.push_back(duration("sessions.handshake",
                            "A connection that has not said HELLO by then is closed.",
-                           TENTQ_AT(sessions.handshake), milliseconds{10}, minutes{5}, kLive));
+                           TENTQ_AT(sessions.handshake), milliseconds{10}, minutes{5}));
   table.push_back(id_list("sessions.allowed_uids",
                           "Users that may attach; both lists empty: whoever can open the socket.",
                           TENTQ_AT(sessions.allowed_uids), kLive));
@@ -119,19 +118,20 @@ void add_data_keys(Table& table) {
   table.push_back(boolean("memory.allow_sparse",
                           "Accept regions with holes; each first touch then costs the daemon.",
                           TENTQ_AT(memory.allow_sparse), kLive));
-  table.push_back(size("memory.most", "Registered memory of all clients.",
-                       TENTQ_AT(memory.most_bytes), 0, kMostBytes, kLive));
+  table.push_back(size("memory.most_bytes", "Registered memory of all clients.",
+                       TENTQ_AT(memory.most_bytes), 0, kMostBytes));
   table.push_back(number("shm.workers", "Copying threads; 0: min(4, cores - 1), at least 1.",
                          TENTQ_AT(shm.workers), 0, 64));
-  table.push_back(size("shm.inline", "Largest copy made without a worker; 0: none.",
+  table.push_back(size("shm.inline_bytes", "Largest copy made without a worker; 0: none.",
                        TENTQ_AT(shm.inline_bytes), 0, 16u << 10));
-  table.push_back(size("shm.inline_turn", "Bytes copied without a worker in one turn.",
+  table.push_back(size("shm.inline_turn_bytes", "Bytes copied without a worker in one turn.",
                        TENTQ_AT(shm.inline_turn_bytes), 0, 64u << 10));
-  table.push_back(size("shm.window", "Bytes in flight per lane.", TENTQ_AT(shm.window_bytes),
+  table.push_back(size("shm.window_bytes", "Bytes in flight per lane.", TENTQ_AT(shm.window_bytes),
                        64u << 10, std::uint64_t{64} << 30, kLive));
   table.push_back(number("shm.window_chunks", "Chunks in flight per lane.",
                          TENTQ_AT(shm.window_chunks), 1, 65'536, kLive));
-  table.push_back(size("shm.chunk", "Largest chunk: an owner is cut into pieces of this size.",
+  table.push_back(size("shm.chunk_bytes",
+                       "Largest chunk: an owner is cut into pieces of this size.",
                        TENTQ_AT(shm.chunk_bytes), 64u << 10, 1u << 20, kLive));
   table.push_back(duration("loop.spin", "The conductor polls this long after the last work.",
                            TENTQ_AT(loop.spin), seconds{0}, seconds{1}));
@@ -163,9 +163,9 @@ void add_amounts(Table& table, const std::string& prefix, const std::string& wha
 }
 
 void add_limit_keys(Table& table) {
-  table.push_back(size("limits.largest_owner", "Longest owner; longer ones are too large.",
+  table.push_back(size("limits.largest_owner_bytes", "Longest owner; longer ones are too large.",
                        TENTQ_AT(limits.largest_owner_bytes), 1, kMostBytes, kLive));
-  table.push_back(number("limits.largest_call", "Most owners of one submit call.",
+  table.push_back(number("limits.largest_call_owners", "Most owners of one submit call.",
                          TENTQ_AT(limits.largest_call_owners), 1, 16'384, kLive));
   table.push_back(duration("limits.route_budget", "How long an owner may wait for a route.",
                            TENTQ_AT(limits.route_budget), milliseconds{1}, hours{1}, kLive));
@@ -203,11 +203,11 @@ void add_maxima_keys(Table& table) {
   table.push_back(number("maxima.owners", "Owners that there is memory for.",
                          TENTQ_AT(maxima.owners), 1, kMostAmount));
   table.push_back(number("maxima.sessions", "Sessions that there is memory for.",
-                         TENTQ_AT(maxima.sessions), 1, 65'536));
+                         TENTQ_AT(maxima.sessions), 1, 4'096));
   table.push_back(number("maxima.clients", "Fairness keys that there is memory for.",
-                         TENTQ_AT(maxima.clients), 1, 65'536));
+                         TENTQ_AT(maxima.clients), 1, 4'096));
   table.push_back(
-      number("maxima.lanes", "Lanes that there is memory for.", TENTQ_AT(maxima.lanes), 1, 1'024));
+      number("maxima.lanes", "Lanes that there is memory for.", TENTQ_AT(maxima.lanes), 1, 256));
 }
 
 Table make_table() {

@@ -1,9 +1,10 @@
-// What must hold between values that are each in range. The core checks its limits again when it is
-// made; these name the keys.
+// What must hold between values that are each in range. Rules that the core has too are repeated
+// here where the key at fault can be named.
 #include <algorithm>
 
 #include "daemon/config/config.h"
 #include "daemon/config/key_kinds.h"
+#include "daemon/core/bounds.h"
 #include "proto/session_layout.h"
 
 namespace tentq {
@@ -56,10 +57,10 @@ void check_sessions(const Settings& s, Rules* rules) {
   rules->at_most("sessions.slots", s.sessions.slots, "maxima.owners", s.maxima.owners);
   rules->at_most("sessions.regions", s.sessions.regions, "sessions.host_regions",
                  s.sessions.host_regions);
-  rules->at_most("limits.largest_call", s.limits.largest_call_owners,
+  rules->at_most("limits.largest_call_owners", s.limits.largest_call_owners,
                  "sessions.ring_cells less the reserved cells",
                  s.sessions.ring_cells - kReservedCells);
-  rules->at_most("limits.largest_call", s.limits.largest_call_owners, "sessions.slots",
+  rules->at_most("limits.largest_call_owners", s.limits.largest_call_owners, "sessions.slots",
                  s.sessions.slots);
   const std::uint64_t memory = session_memory_bytes(s.sessions);
   if (memory > kMostSessionMemory) {
@@ -71,9 +72,10 @@ void check_sessions(const Settings& s, Rules* rules) {
 }
 
 void check_data(const Settings& s, Rules* rules) {
-  rules->at_most("shm.chunk", s.shm.chunk_bytes, "shm.window", s.shm.window_bytes, true);
-  rules->at_most("shm.inline", s.shm.inline_bytes, "shm.inline_turn", s.shm.inline_turn_bytes,
+  rules->at_most("shm.chunk_bytes", s.shm.chunk_bytes, "shm.window_bytes", s.shm.window_bytes,
                  true);
+  rules->at_most("shm.inline_bytes", s.shm.inline_bytes, "shm.inline_turn_bytes",
+                 s.shm.inline_turn_bytes, true);
 }
 
 void check_paths(const Settings& s, Rules* rules) {
@@ -109,7 +111,15 @@ std::vector<ConfigError> check_settings(const Settings& settings) {
   check_sessions(settings, &rules);
   check_data(settings, &rules);
   check_paths(settings, &rules);
-  return rules.take();
+  std::vector<ConfigError> errors = rules.take();
+  // The core's own rules come last, so that what --check-config lets pass also starts.
+  std::string core_text = core::contradiction(settings.limits, settings.maxima);
+  if (errors.empty() && !core_text.empty()) {
+    errors.emplace_back();
+    errors.back().key = "limits";
+    errors.back().message = std::move(core_text);
+  }
+  return errors;
 }
 
 }  // namespace tentq
