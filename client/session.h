@@ -1,0 +1,86 @@
+// One attachment to one daemon: its memory areas, rings, credit, control socket and limits. Made by
+// attach(); ends with its socket. The client keeps the newest; threads that wait may hold older
+// ones.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "client/control_channel.h"
+#include "client/notify_arena.h"
+#include "client/orphan_table.h"
+#include "client/slot_allocator.h"
+#include "proto/control.h"
+#include "shm/credit.h"
+#include "shm/handshake.h"
+#include "shm/ring.h"
+#include "shm/session_memory.h"
+#include "shm/status_table.h"
+
+namespace tentq::lib {
+
+// One granted class: its ring, its credit and its share of the arena.
+struct ClassRing {
+  bool granted = false;
+  shm::RingProducer ring;
+  shm::CreditSpender credit;
+  NotifyArena arena;  // under the client's lock
+};
+
+struct SessionFds {
+  shm::Fd socket, doorbell, completion;
+};
+
+class Session {
+ public:
+  Session(const Welcome& welcome, shm::MappedSessionMemory memory, SessionFds fds,
+          ControlSink* sink);
+
+  const Welcome& welcome() const { return welcome_; }
+  const SessionSizes& sizes() const { return welcome_.sizes; }
+  ControlChannel& channel() { return channel_; }
+  bool lost() const { return channel_.lost(); }
+  ClassRing& ring(ClassId cls) { return rings_[index_of(cls)]; }
+  bool granted(ClassId cls) const { return rings_[index_of(cls)].granted; }
+  // The most urgent granted class; control cells without a class of their own go there.
+  ClassId first_class() const;
+  shm::DoorbellRinger& doorbell() { return doorbell_; }
+  shm::CompletionWaiter& completions() { return completions_; }
+  const shm::StatusReader& status() const { return status_; }
+  const Slot* slots() const { return memory_.view.slots(); }
+  std::byte* arena() const { return memory_.view.arena(); }
+  // What the daemon says of itself in STA.
+  DaemonState state() const;
+  int completion_fd() const { return completion_.get(); }
+  int control_socket() const { return channel_.socket(); }
+  // Largest group that ring and daemon take.
+  std::uint32_t largest_call() const;
+
+  // Under the client's lock.
+  SlotAllocator& allocator() { return allocator_; }
+  OrphanTable& orphans() { return orphans_; }
+  std::uint16_t ordinal = 0;  // in OwnerWords
+
+  // Wakes every thread that sleeps on this session, because another one has taken its place.
+  void wake_sleepers() const;
+  // Replaces the pages of STA by zeros and hands over their mapping, which must live as long as
+  // anybody may read an OwnerWord of this session.
+  shm::Mapping retire();
+  // In a forked child: closes its copies of all fds, touching no lock.
+  void abandon();
+
+ private:
+  Welcome welcome_;
+  shm::MappedSessionMemory memory_;
+  shm::Fd doorbell_fd_;
+  shm::Fd completion_;
+  ControlChannel channel_;
+  std::array<ClassRing, kMaxClasses> rings_;
+  shm::DoorbellRinger doorbell_;
+  shm::CompletionWaiter completions_;
+  shm::StatusReader status_;
+  SlotAllocator allocator_;
+  OrphanTable orphans_;
+};
+
+}  // namespace tentq::lib

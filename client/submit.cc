@@ -1,0 +1,187 @@
+// Submitting: all requests of a call become visible to the daemon in one step, or none does.
+// Steps, all under the short lock: place and merge into the unpublished end of the batch → sizes →
+// daemon's state → room in the ring, credit and slots → cells → one group → doorbell → counts.
+#include <algorithm>
+
+#include "client/client_state.h"
+#include "proto/check.h"
+
+namespace tentq::lib {
+
+Status ClientState::submit(BatchState& batch, std::span<const Request> requests,
+                           const SubmitOptions& options) {
+  Shortage shortage = Shortage::none;
+  return try_submit(batch, requests, options, &shortage);
+}
+
+Status ClientState::try_submit(BatchState& batch, std::span<const Request> requests,
+                               const SubmitOptions& options, Shortage* shortage) {
+  if (Status status = usable(); !status.ok()) return status;
+  if (options.deadline.count() < 0 || options.max_queue_wait.count() < 0) {
+    return {Code::invalid_argument, "a deadline or queue wait is negative"};
+  }
+  const auto cls = static_cast<ClassId>(options.cls);
+  const Guard hold(lock_);
+  if (batch.freed) return {Code::invalid_argument, "the batch was freed"};
+  Session& session = *session_;
+  if (Status status = check_class(session, cls); !status.ok()) return status;
+  if (requests.empty()) return {};
+
+  const std::uint32_t first_task = batch.task_count.load(std::memory_order_relaxed);
+  const std::uint32_t first_owner = batch.owner_count.load(std::memory_order_relaxed);
+  const std::uint32_t room = batch.capacity - first_task;
+  const bool fits = requests.size() <= room;
+  OwnerBuilder built({&batch.owners[first_owner], room}, {&batch.tasks[first_task], room},
+                     first_owner, batch.call_count, session.welcome().limits.largest_owner,
+                     options.merge);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    Placed placed;
+    const SegmentEntry* segment = nullptr;
+    if (Status status = place(requests[i], i, &placed, &segment); !status.ok()) return status;
+    if (fits) built.add(placed, *segment);
+  }
+  if (!fits) {
+    return {Code::batch_full, "the batch has room for " + std::to_string(room) +
+                                  " more tasks, not " + std::to_string(requests.size())};
+  }
+  const std::span<const Owner> owners(&batch.owners[first_owner], built.owners());
+  if (Status status = check_sizes(session, built, owners); !status.ok()) return status;
+  if (Status status = check_daemon(session, shortage); !status.ok()) return status;
+  const shm::CreditAmounts amounts{built.owners(), built.bytes(), built.owners()};
+  if (Status status = take_room(session, cls, amounts, shortage); !status.ok()) return status;
+
+  Call& call = batch.calls[batch.call_count];
+  call = {.serial = next_call_++,
+          .submitted_ns = 0,
+          .deadline_ns = static_cast<std::uint64_t>(options.deadline.count()),
+          .max_queue_wait_ns = static_cast<std::uint64_t>(options.max_queue_wait.count()),
+          .cookie = options.cookie,
+          .cls = cls,
+          .no_resubmit = options.no_resubmit || options_.no_resubmit};
+  if (call.deadline_ns != 0 || call.max_queue_wait_ns != 0) call.submitted_ns = now_ns();
+  ++batch.call_count;
+  publish(session, batch, call, first_owner, built.owners());
+  // Partners: the acquire loads in batch_state.cc; what breaks is said in batch_state.h.
+  batch.owner_count.store(first_owner + built.owners(), std::memory_order_release);
+  batch.task_count.store(first_task + built.tasks(), std::memory_order_release);
+  if (options.first_task != nullptr) *options.first_task = first_task;
+  return {};
+}
+
+Status ClientState::check_class(const Session& session, ClassId cls) const {
+  if (index_of(cls) < kMaxClasses && session.granted(cls)) return {};
+  if (index_of(cls) >= kClassCount || cls == ClassId::internal) {
+    return {Code::invalid_argument, "there is no class " + std::to_string(index_of(cls))};
+  }
+  return {Code::not_permitted,
+          "class '" + std::string(kClassNames[index_of(cls)]) + "' was not granted to this client"};
+}
+
+Status ClientState::check_sizes(const Session& session, const OwnerBuilder& built,
+                                std::span<const Owner> owners) const {
+  const SessionLimits& limits = session.welcome().limits;
+  const auto over = [](const char* what, std::uint64_t is, std::uint64_t limit) -> Status {
+    return {Code::too_large, "the call has " + std::to_string(is) + " " + what + ", the limit is " +
+                                 std::to_string(limit)};
+  };
+  const std::uint64_t count = built.owners();
+  if (count > session.largest_call()) return over("owners", count, session.largest_call());
+  if (count > limits.owners) return over("owners", count, limits.owners);
+  if (count > limits.extents) return over("extents", count, limits.extents);
+  if (count > session.sizes().slots) return over("owners", count, session.sizes().slots);
+  if (built.bytes() > limits.bytes) return over("bytes", built.bytes(), limits.bytes);
+  if (built.bytes() <= limits.largest_owner) return {};
+  for (const Owner& owner : owners) {
+    if (owner.length <= limits.largest_owner) continue;
+    return {Code::too_large, "a request of " + std::to_string(owner.length) +
+                                 " bytes; the largest allowed is " +
+                                 std::to_string(limits.largest_owner)};
+  }
+  return {};
+}
+
+Status ClientState::check_daemon(const Session& session, Shortage* shortage) const {
+  const DaemonState state = session.state();
+  const bool connected = attached_ && !session.lost();
+  if (connected && !closing_ && state == DaemonState::running) return {};
+  if (closing_) return {Code::daemon_gone, "this client is being closed"};
+  if (!connected) {
+    *shortage = Shortage::daemon;
+    return detached();
+  }
+  switch (state) {
+    case DaemonState::starting:
+    case DaemonState::running: return {};
+    case DaemonState::draining: return {Code::draining, "the daemon drains and takes no new work"};
+    case DaemonState::restarting:
+      *shortage = Shortage::daemon;
+      return {Code::daemon_gone, "the daemon restarts"};
+    case DaemonState::quarantined: break;
+  }
+  return {Code::quarantined, "the daemon shut this client out; connect again"};
+}
+
+// Everything that can run out, in the order in which it is cheapest to undo.
+Status ClientState::take_room(Session& session, ClassId cls, const shm::CreditAmounts& amounts,
+                              Shortage* shortage) {
+  ClassRing& ring = session.ring(cls);
+  const auto owners = static_cast<std::uint32_t>(amounts.owners);
+  *shortage = Shortage::room;
+  if (backlogged(cls)) {
+    return {Code::too_many_requests, "transfers from before the daemon's restart go first"};
+  }
+  if (ring.ring.room(shm::RingUse::work) < owners) {
+    return {Code::too_many_requests, "the ring of this class is full"};
+  }
+  if (session.allocator().free() < owners) {
+    sweep();
+    if (session.allocator().free() < owners) {
+      return {Code::too_many_requests, "only " + std::to_string(session.allocator().free()) +
+                                           " of " + std::to_string(session.sizes().slots) +
+                                           " status slots are free; free batches that are done"};
+    }
+  }
+  if (!ring.credit.spend(amounts)) {
+    *shortage = Shortage::credit;
+    ring.credit.wish(amounts);
+    session.doorbell().published();
+    return {Code::too_many_requests, "over the admission credit of this class"};
+  }
+  *shortage = Shortage::none;
+  return {};
+}
+
+CellBody ClientState::cell_of(const Owner& owner, const Call& call, const SlotRef& ref) {
+  CellBody cell;
+  cell.kind = CellKind::transfer;
+  cell.op = owner.op;
+  cell.flags = call.no_resubmit ? kCellNoResubmit : 0;
+  cell.slot = ref.slot;
+  cell.slot_generation = ref.generation;
+  cell.local_region = regions_.by_id(owner.region)->session_id;
+  cell.remote_segment = segments_.by_id(owner.segment)->handle;
+  cell.local_offset = owner.local_offset;
+  cell.remote_offset = owner.remote_offset;
+  cell.length = owner.length;
+  cell.deadline_ns = call.deadline_ns;
+  cell.max_queue_wait_ns = call.max_queue_wait_ns;
+  cell.cookie = call.cookie;
+  return cell;
+}
+
+void ClientState::publish(Session& session, BatchState& batch, const Call& call,
+                          std::uint32_t first, std::uint32_t owners) {
+  const std::span<SlotRef> refs = std::span(refs_).first(owners);
+  TENTQ_CHECK(session.allocator().take(refs));
+  for (std::uint32_t i = 0; i < owners; ++i) {
+    Owner& owner = batch.owners[first + i];
+    cells_[i] = cell_of(owner, call, refs[i]);
+    owner.store(OwnerWord::bound(session.ordinal, refs[i].slot, refs[i].generation));
+  }
+  // Room was found under the lock that every producer of this client holds.
+  TENTQ_CHECK(
+      session.ring(call.cls).ring.publish(std::span(cells_).first(owners), shm::RingUse::work));
+  session.doorbell().published();
+}
+
+}  // namespace tentq::lib
