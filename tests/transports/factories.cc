@@ -1,0 +1,82 @@
+// See factories.h.
+#include "tests/transports/factories.h"
+
+#include <utility>
+
+#include "transports/fake/fake_transport.h"
+#include "transports/fault/fault_transport.h"
+#include "transports/shm/shm_transport.h"
+
+namespace tentq::test {
+namespace {
+
+// A decorator that owns what it decorates.
+class Decorated final : public Transport {
+ public:
+  Decorated(std::unique_ptr<Transport> inner, FaultOptions options)
+      : inner_(std::move(inner)), fault_(inner_.get(), std::move(options)) {}
+  std::string_view name() const override { return fault_.name(); }
+  PostOutcome post(std::span<const Chunk> chunks) override { return fault_.post(chunks); }
+  std::size_t poll(std::span<Completion> out) override { return fault_.poll(out); }
+  void cancel(ChunkId id) override { fault_.cancel(id); }
+  bool arm_wakeup() override { return fault_.arm_wakeup(); }
+  int wakeup_fd() const override { return fault_.wakeup_fd(); }
+
+ private:
+  std::unique_ptr<Transport> inner_;
+  FaultTransport fault_;
+};
+
+std::unique_ptr<Transport> fake(std::uint32_t capacity) {
+  return std::make_unique<FakeTransport>(FakeOptions{capacity, 0});
+}
+
+std::unique_ptr<Transport> shm(std::uint32_t capacity, std::uint32_t workers, Duration spin) {
+  ShmOptions options;
+  options.queue_chunks = capacity;
+  options.workers = workers;
+  options.spin = spin;
+  options.piece_bytes = 48u << 10;
+  options.cache_bytes = 1u << 20;
+  return std::make_unique<ShmTransport>(options);
+}
+
+// Within what the seam allows: refusals that change nothing, late and reordered completions.
+FaultOptions unruly() {
+  FaultOptions options;
+  options.saturated = 100;
+  options.delayed = 200;
+  options.delay_polls = 4;
+  options.reorder = true;
+  options.seed = 20'240'611;
+  return options;
+}
+
+}  // namespace
+
+std::vector<Factory> all_factories() {
+  using std::chrono::microseconds;
+  return {
+      {"fake", fake},
+      {"fake_one_at_a_time",
+       [](auto capacity) {
+         return std::make_unique<FakeTransport>(FakeOptions{capacity, 1});
+       }},
+      {"shm", [](auto capacity) { return shm(capacity, 0, microseconds(20)); }},
+      {"shm_sleeping_workers", [](auto capacity) { return shm(capacity, 3, microseconds(0)); }},
+      {"fault_off_fake",
+       [](auto capacity) { return std::make_unique<Decorated>(fake(capacity), FaultOptions{}); }},
+      {"fault_off_shm",
+       [](auto capacity) {
+         return std::make_unique<Decorated>(shm(capacity, 2, microseconds(20)), FaultOptions{});
+       }},
+      {"unruly_fake",
+       [](auto capacity) { return std::make_unique<Decorated>(fake(capacity), unruly()); }},
+      {"unruly_shm",
+       [](auto capacity) {
+         return std::make_unique<Decorated>(shm(capacity, 2, microseconds(20)), unruly());
+       }},
+  };
+}
+
+}  // namespace tentq::test
