@@ -1,6 +1,7 @@
 // Attaching of clients. See attach.h.
 #include "daemon/attach.h"
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 
@@ -20,7 +21,7 @@ struct Attach::Pending {
   SessionSizes sizes;
   std::string cgroup;
   shm::OwnedSessionMemory memory;
-  shm::Fd doorbell, completion;
+  shm::Fd doorbell, doorbell_copy, completion;
   int error = 0;
 };
 
@@ -145,7 +146,9 @@ void Attach::hello(ControlChannel& channel, const Hello& hello, shm::Fd pidfd) {
         pending->cgroup = cgroup_of(pending->credentials.pid);
         pending->doorbell.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         pending->completion.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        if (pending->error == 0 && !(pending->doorbell.valid() && pending->completion.valid())) {
+        pending->doorbell_copy.reset(::fcntl(pending->doorbell.get(), F_DUPFD_CLOEXEC, 0));
+        if (pending->error == 0 &&
+            !(pending->doorbell_copy.valid() && pending->completion.valid())) {
           pending->error = errno;
         }
       },
@@ -176,7 +179,7 @@ void Attach::finish(const std::shared_ptr<Pending>& pending) {
   set_up(session, *pending);
   session.channel = &channel;
   channel.set_session(&session);
-  host_.attached(session, pending->hello);
+  host_.attached(session, pending->hello, std::move(pending->doorbell_copy));
   welcome(channel, session);
 }
 

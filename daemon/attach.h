@@ -29,8 +29,8 @@ class Attach {
     // Ends a session at once, because the same uid replaces it with its token.
     virtual void replace(Session& session) = 0;
     // The session is in the table and known to the core: poll it and listen to its doorbell.
-    // Afterwards its first grants must be in STA.
-    virtual void attached(Session& session, const Hello& hello) = 0;
+    // Afterwards its first grants must be in STA. `doorbell` is a duplicate of the session's.
+    virtual void attached(Session& session, const Hello& hello, shm::Fd doorbell) = 0;
     virtual void attach_refused(const ControlChannel& channel, StatusCode code,
                                 const std::string& text) = 0;
   };

@@ -13,12 +13,20 @@ using boost::system::error_code;
 ControlChannel::ControlChannel(boost::asio::io_context& io, Host& host, shm::Fd socket,
                                shm::PeerCredentials credentials, bool admin)
     : host_(host),
-      socket_(io, socket.release()),
+      socket_(io),
       process_(io),
       timer_(io),
       credentials_(std::move(credentials)),
       admin_(admin),
-      buffer_(kLargestMessage + 1) {}
+      buffer_(kLargestMessage + 1) {
+  error_code error;
+  socket_.assign(socket.get(), error);
+  if (error) {
+    closed_ = true;
+  } else {
+    socket.release();
+  }
+}
 
 ControlChannel::~ControlChannel() = default;
 
@@ -36,7 +44,11 @@ void ControlChannel::established() {
 }
 
 void ControlChannel::watch_process(shm::Fd pidfd) {
-  process_.assign(pidfd.release());
+  // An fd that cannot be watched is no pidfd; the socket's end alone has to do then.
+  error_code unwatchable;
+  process_.assign(pidfd.get(), unwatchable);
+  if (unwatchable) return;
+  pidfd.release();
   process_.async_wait(stream_descriptor::wait_read, [self = weak_from_this()](error_code error) {
     if (error) return;
     if (auto channel = self.lock()) channel->fail("the process ended");

@@ -34,6 +34,7 @@ class ControlChannel : public std::enable_shared_from_this<ControlChannel> {
                  shm::PeerCredentials credentials, bool admin);
   ~ControlChannel();
 
+  // Already closed() when the socket cannot be watched.
   void start(std::chrono::nanoseconds handshake_limit);
   // The handshake is over: no time limit any more.
   void established();

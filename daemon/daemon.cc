@@ -82,8 +82,15 @@ bool Daemon::listen(std::string* why) {
   std::vector<systemd::PassedSocket> passed = systemd::take_sockets();
   const auto add = [&](shm::Fd fd, bool admin) {
     listeners_.push_back(std::make_unique<Listener>(
-        io_, std::move(fd), admin, reception_, [this](std::shared_ptr<ControlChannel> channel) {
+        io_, std::move(fd), admin, reception_,
+        [this](std::shared_ptr<ControlChannel> channel) {
           reception_.accepted(std::move(channel));
+        },
+        [this](int error) {
+          errors_.report(LogLevel::error, "listen.accept",
+                         std::string("connections cannot be taken: ") + std::strerror(error),
+                         "raise LimitNOFILE of the unit, or end clients that hold many descriptors",
+                         monotonic_now());
         }));
   };
   bool have_client = false;
@@ -188,11 +195,19 @@ void Daemon::wait_for_doorbell(Session& session) {
       });
 }
 
-void Daemon::attached(Session& session, const Hello& hello) {
+void Daemon::attached(Session& session, const Hello& hello, shm::Fd doorbell) {
   inbox_.add(session);
-  session.doorbell_wait = std::make_unique<boost::asio::posix::stream_descriptor>(
-      io_, ::dup(session.doorbell_fd.get()));
-  wait_for_doorbell(session);
+  session.doorbell_wait = std::make_unique<boost::asio::posix::stream_descriptor>(io_);
+  boost::system::error_code error;
+  session.doorbell_wait->assign(doorbell.get(), error);
+  if (error) {
+    errors_.report(
+        LogLevel::error, "session.doorbell", "a doorbell cannot be watched: " + error.message(),
+        "raise fs.epoll.max_user_watches; until then its work is found by polling", now_);
+  } else {
+    doorbell.release();
+    wait_for_doorbell(session);
+  }
   // The first grants must be in STA before WELCOME is read.
   effects_.carry_out(now_);
   log(LogLevel::info, "client {} '{}' (pid {}, uid {}) {}", session.client.value(), session.name,

@@ -70,7 +70,7 @@ class Daemon final : Conductor::Steps,
   bool accepting() const override { return state_ == DaemonState::running; }
   Time now() const override { return now_; }
   void replace(Session& session) override;
-  void attached(Session& session, const Hello& hello) override;
+  void attached(Session& session, const Hello& hello, shm::Fd doorbell) override;
   void attach_refused(const ControlChannel& channel, StatusCode code,
                       const std::string& text) override;
   void region_added(Session& session) override;

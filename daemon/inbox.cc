@@ -110,19 +110,17 @@ bool Inbox::drain_ring(Session& session, SessionRing& ring, Time now) {
     ring.consumer.publish_head();
     ring.stalled_since = Time{};
   } else {
-    note_stall(session, ring, now);
+    note_stall(ring, now);
   }
   return taken > 0;
 }
 
-void Inbox::note_stall(Session& session, SessionRing& ring, Time now) {
+// A producer that finishes raises `published`, so nothing has to be polled for it meanwhile.
+void Inbox::note_stall(SessionRing& ring, Time now) {
   if (!ring.consumer.stalled()) {
     ring.stalled_since = Time{};
   } else if (ring.stalled_since == Time{}) {
     ring.stalled_since = now;
-    session.backlog = true;
-  } else if (now - ring.stalled_since < settings_.loop.stalled_producer) {
-    session.backlog = true;
   }
 }
 
@@ -140,8 +138,12 @@ void Inbox::take_wish(Session& session, SessionRing& ring, Time now) {
 
 void Inbox::handle_group(Session& session, SessionRing& ring, std::span<const CellBody> group,
                          Time now) {
-  switch (group.front().kind) {
-    case CellKind::transfer: handle_transfers(session, ring.cls, group, now); return;
+  const CellKind kind = group.front().kind;
+  if (kind == CellKind::transfer) return handle_transfers(session, ring.cls, group, now);
+  const bool uniform = std::all_of(group.begin(), group.end(),
+                                   [&](const CellBody& cell) { return cell.kind == kind; });
+  switch (uniform ? kind : CellKind::permit_report) {
+    case CellKind::transfer: break;
     case CellKind::cancel:
       for (const CellBody& cell : group) {
         core_.handle(core::CancelRequested{session.id, cell.slot, cell.slot_generation}, now);
@@ -182,6 +184,7 @@ void Inbox::safety_poll(Time now) {
       ++missed_wakeups_;
       session.silent_since = Time{};
     }
+    for (SessionRing& ring : session.rings) note_stall(ring, now);
     if (session.awake || !session.doorbell.changed()) continue;
     wake(session, now);
     session.backlog = true;

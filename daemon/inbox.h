@@ -64,7 +64,7 @@ class Inbox {
   Verdict check_remote(const Session& session, const CellBody& cell, core::OwnerSpec* spec,
                        Time now) const;
   bool take_slot(Session& session, const CellBody& cell, Time now);
-  void note_stall(Session& session, SessionRing& ring, Time now);
+  void note_stall(SessionRing& ring, Time now);
 
   const Settings& settings_;
   core::Core& core_;

@@ -50,27 +50,6 @@ bool stalled(const Session& session, Time now, Duration limit) {
 
 }  // namespace
 
-std::string_view to_string(Violation violation) {
-  switch (violation) {
-    case Violation::tail_out_of_range: return "tail_out_of_range";
-    case Violation::bad_sequence: return "bad_sequence";
-    case Violation::bad_group: return "bad_group";
-    case Violation::reserved_bits: return "reserved_bits";
-    case Violation::bad_slot: return "bad_slot";
-    case Violation::unknown_region: return "unknown_region";
-    case Violation::unknown_segment: return "unknown_segment";
-    case Violation::not_permitted: return "not_permitted";
-    case Violation::out_of_range: return "out_of_range";
-    case Violation::bad_length: return "bad_length";
-    case Violation::bad_class: return "bad_class";
-    case Violation::over_credit: return "over_credit";
-    case Violation::bad_arena: return "bad_arena";
-    case Violation::bad_message: return "bad_message";
-    case Violation::surplus_fds: return "surplus_fds";
-  }
-  return "unknown";
-}
-
 Inspector::Inspector(const Sources& sources) : from_(sources), started_(monotonic_now()) {}
 
 DaemonView Inspector::daemon() const {

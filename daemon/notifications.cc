@@ -58,6 +58,8 @@ void Notifications::accept(Session& sender, const CellBody& cell, Time now) {
     refuse(Reason::unknown_segment);
     return;
   }
+  if (sender.notifications >= mailbox_limit_) return refuse(Reason::mailbox_full);
+  ++sender.notifications;
   waiting.sender = sender.id;
   waiting.slot = cell.slot;
   waiting.generation = cell.slot_generation;
@@ -167,7 +169,8 @@ void Notifications::finish(Place place, TaskState state, Reason reason) {
   const std::uint32_t generation = place->generation;
   waiting_.erase(place);
   Session* sender = host_.session(id);
-  TENTQ_CHECK(sender != nullptr);
+  TENTQ_CHECK(sender != nullptr && sender->notifications > 0);
+  --sender->notifications;
   host_.notification_ended(*sender, slot, generation, state, reason);
 }
 

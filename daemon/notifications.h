@@ -30,8 +30,8 @@ class Notifications {
     virtual Delivery deliver(Session& receiver, const Notification& message) = 0;
   };
 
-  // `mailbox`: most that wait for one receiver's socket. `route_budget`: how long a receiver that
-  // is expected back after the daemon's restart is waited for.
+  // `mailbox`: most that wait for one receiver's socket, and most of one sender. `route_budget`:
+  // how long a receiver that is expected back after the daemon's restart is waited for.
   Notifications(Host& host, std::uint32_t mailbox, Duration route_budget)
       : host_(host), mailbox_limit_(mailbox), route_budget_(route_budget) {}
 

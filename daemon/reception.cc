@@ -27,6 +27,7 @@ Reception::Reception(Attach& attach, Registration& registration, SegmentRequests
       handshake_(handshake) {}
 
 void Reception::accepted(std::shared_ptr<ControlChannel> channel) {
+  if (channel->closed()) return;
   if (channels_.size() >= most_channels_) return channel->abandon();
   ControlChannel& started = *channel;
   channels_.emplace(channel.get(), std::move(channel));

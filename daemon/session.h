@@ -85,12 +85,13 @@ struct Session {
 
   ControlChannel* channel = nullptr;  // null: gone
   bool awake = false;                 // in the inbox's list
-  bool backlog = false;  // more is published than one turn took, or a producer is unfinished
-  Time silent_since{};   // work was found before its doorbell rang; zero: it has rung
-  bool touched = false;  // in the outbox's list
-  bool leaving = false;  // waits for quiet
+  bool backlog = false;               // more is published than one turn took
+  Time silent_since{};                // work was found before its doorbell rang; zero: it has rung
+  bool touched = false;               // in the outbox's list
+  bool leaving = false;               // waits for quiet
   bool reattached = false;
   bool quarantined = false;
+  std::uint32_t notifications = 0;  // sent and not yet ended
   std::uint64_t mailbox_lost = 0;
   std::array<std::uint64_t, kViolationCount> violations{};
   std::string last_error;
