@@ -1,6 +1,6 @@
-// The decisions of the daemon: admission, order, windows, routes, retirement. Pure: driven by events
-// with a given time, asks for effects, never acts. One thread; no clock, lock, I/O or allocation
-// after construction. The same object runs in the simulator.
+// The decisions of the daemon: admission, order, windows, routes, retirement. Pure: driven by
+// events with a given time, asks for effects, never acts. One thread; no clock, lock, I/O or
+// allocation after construction. The same object runs in the simulator.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,15 @@
 namespace tentq::core {
 
 enum class OwnerState : std::uint8_t {
-  free, queued, route_pending, dispatching, submitted, draining, completed, failed, canceled,
+  free,
+  queued,
+  route_pending,
+  dispatching,
+  submitted,
+  draining,
+  completed,
+  failed,
+  canceled,
 };
 
 // What can be seen of one owner from outside.
@@ -52,20 +60,20 @@ enum class WaitCause : std::uint8_t {
 struct Explanation {
   OwnerView owner;
   WaitCause cause = WaitCause::none;
-  std::uint64_t owners_ahead = 0;      // in its leaf
+  std::uint64_t owners_ahead = 0;  // in its leaf
   std::uint64_t lane_in_flight_bytes = 0;
   std::uint64_t lane_window_bytes = 0;
-  Time not_before{};                   // end of a backoff or of the route budget
+  Time not_before{};  // end of a backoff or of the route budget
 };
 
 struct ClassTotals {
   std::uint64_t queued_owners = 0;
-  std::uint64_t queued_bytes = 0;      // not yet dispatched
+  std::uint64_t queued_bytes = 0;  // not yet dispatched
   std::uint64_t in_flight_owners = 0;
   std::uint64_t in_flight_bytes = 0;
   std::uint64_t route_pending_owners = 0;
   std::uint64_t draining_owners = 0;
-  Time oldest_enqueued = kNever;       // kNever when nothing is queued
+  Time oldest_enqueued = kNever;  // kNever when nothing is queued
 };
 struct LaneTotals {
   std::uint64_t queued_owners = 0;
@@ -78,7 +86,7 @@ struct LaneTotals {
 };
 struct SessionTotals {
   Amounts outstanding;
-  Amounts granted;   // admission credit not yet consumed and released, all classes
+  Amounts granted;  // admission credit not yet consumed and released, all classes
   std::uint64_t queued_owners = 0;
   std::uint64_t in_flight_owners = 0;
 };
@@ -95,12 +103,17 @@ struct Counters {
 
 class Core {
  public:
-  // Throws std::invalid_argument, naming the limit, when limits contradict each other or the maxima.
+  // Throws std::invalid_argument, naming the limit, when limits contradict each other or the
+  // maxima.
   Core(const Limits& limits, const HardMaxima& maxima, Policy policy, std::uint64_t seed);
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
+  // What one event may leave to be told is bounded by the slabs: take all effects after each turn
+  // of events, at the latest after 65,536 refused owners. Time never goes back; a past `now` is
+  // taken for the last one. Work that would take long is done in steps: next_deadline() is then
+  // `now`.
   void handle(const Event& event, Time now);
   // The next thing to do, in order; nullopt when there is nothing (more) to do now.
   std::optional<Effect> next_effect();

@@ -24,8 +24,8 @@ struct CancelChunk {
   ChunkId chunk;
   LaneId lane;
 };
-// An owner is terminal and quiet: write its slot, drop its region pins. Comes exactly once for every
-// owner of every Submitted, admitted or refused, also when its session is gone.
+// An owner is terminal and quiet: write its slot, drop its region pins. Comes exactly once for
+// every owner of every Submitted, admitted or refused, also when its session is gone.
 struct OwnerEnded {
   SessionId session;
   OwnerId owner;  // invalid when it was refused
@@ -64,7 +64,8 @@ struct RaiseCredit {
   ClassId cls = ClassId::standard;
   Amounts granted;
 };
-// Store the lower grants (seq_cst), then read what was consumed (seq_cst) and answer CreditConsumed.
+// Store the lower grants (seq_cst), then read what was consumed (seq_cst) and answer
+// CreditConsumed.
 struct ReclaimCredit {
   SessionId session;
   ClassId cls = ClassId::standard;

@@ -27,27 +27,27 @@ struct OwnerSpec {
   std::uint32_t slot = 0;
   std::uint32_t slot_generation = 0;
   Op op = Op::read;
-  bool internal = false;           // work of the daemon itself: charged to the internal reserve
-  LaneId lane;                     // invalid: the route is not known yet (RoutePending)
+  bool internal = false;  // work of the daemon itself: charged to the internal reserve
+  LaneId lane;            // invalid: the route is not known yet (RoutePending)
   RegionIndex local_region;
-  RegionIndex remote_region;       // invalid while the route is not known
+  RegionIndex remote_region;  // invalid while the route is not known
   SegmentHandle remote_segment;
-  std::uint64_t local_offset = 0;  // in the local region
-  std::uint64_t remote_offset = 0; // in the remote region; before the route is known: in the segment
+  std::uint64_t local_offset = 0;   // in the local region
+  std::uint64_t remote_offset = 0;  // in the remote region, or segment while that is not known
   std::uint64_t length = 0;
   std::uint32_t extents = 1;
-  Duration deadline{0};            // from now; 0 = none
-  Duration max_queue_wait{0};      // from now; 0 = none
+  Duration deadline{0};        // from now; 0 = none
+  Duration max_queue_wait{0};  // from now; 0 = none
   std::uint64_t cookie = 0;
 };
 
 struct SessionOpened {
   SessionId session;
-  ClientKey client;            // fairness key; sessions of one key take turns
+  ClientKey client;  // fairness key; sessions of one key take turns
   std::uint32_t weight = 1;
   std::uint32_t class_mask = kClientClassMask;
-  std::uint32_t slots = 0;     // bounds the session's outstanding owners
-  Amounts limit;               // most outstanding, of this session
+  std::uint32_t slots = 0;             // bounds the session's outstanding owners
+  Amounts limit;                       // most outstanding, of this session
   Amounts replayed[kMaxClasses] = {};  // granted at once: outstanding before a re-attach
 };
 // Its queued owners end, its chunks drain; SessionQuiet follows.
@@ -64,9 +64,6 @@ struct Submitted {
   // credit that the client consumed for them back; nothing else of the specs is looked at.
   Reason refused = Reason::none;
   std::span<const OwnerSpec> owners;
-  // The inbox's own verdict on the call (stale handle, range, rights …): its owners end with it, and
-  // what the client consumed for them is granted again. none: the core judges.
-  Reason verdict = Reason::none;
 };
 struct CancelRequested {
   SessionId session;
@@ -102,9 +99,10 @@ struct CreditConsumed {
 struct CreditWanted {
   SessionId session;
   ClassId cls = ClassId::standard;
-  Amounts wanted;        // beyond what it has consumed
-  Amounts consumed;      // cumulative
-  bool waiting = false;  // a thread waits: freed credit gathers for it; else served from what is free
+  Amounts wanted;    // beyond what it has consumed
+  Amounts consumed;  // cumulative
+  // A thread waits: freed credit gathers for it. Else it is served from what is free now.
+  bool waiting = false;
 };
 struct LaneOpened {
   LaneId lane;
@@ -118,15 +116,15 @@ struct LaneWindowChanged {
   std::uint32_t window_chunks = 0;
   std::uint64_t chunk_bytes = 0;
 };
-struct DrainRequested {};   // admits nothing more; Drained follows when nothing is left
+struct DrainRequested {};  // admits nothing more; Drained follows when nothing is left
 struct ResumeRequested {};
 // Ends everything that is queued as canceled (shutdown) and lets chunks drain.
 struct ShutdownRequested {};
 struct Tick {};
 
-using Event = std::variant<Submitted, ChunkEnded, ChunkRefused, CancelRequested, RouteResolved,
-                           RouteFailed, CreditConsumed, CreditWanted, SessionOpened, SessionClosed,
-                           LaneOpened, LaneWindowChanged, DrainRequested, ResumeRequested,
-                           ShutdownRequested, Tick>;
+using Event =
+    std::variant<Submitted, ChunkEnded, ChunkRefused, CancelRequested, RouteResolved, RouteFailed,
+                 CreditConsumed, CreditWanted, SessionOpened, SessionClosed, LaneOpened,
+                 LaneWindowChanged, DrainRequested, ResumeRequested, ShutdownRequested, Tick>;
 
 }  // namespace tentq::core

@@ -23,9 +23,10 @@ struct ClassLimits {
 };
 
 struct Limits {
-  Amounts host{65'536, std::uint64_t{64} << 30, 1u << 20};          // outstanding, all clients
-  Amounts client{65'536, std::uint64_t{64} << 30, 1u << 20};        // outstanding, one fairness key
-  Amounts internal_reserve{1'024, std::uint64_t{1} << 30, 65'536};  // part of host, users never take it
+  Amounts host{65'536, std::uint64_t{64} << 30, 1u << 20};    // outstanding, all clients
+  Amounts client{65'536, std::uint64_t{64} << 30, 1u << 20};  // outstanding, one fairness key
+  Amounts internal_reserve{1'024, std::uint64_t{1} << 30,
+                           65'536};  // part of host, users never take it
   std::array<ClassLimits, kMaxClasses> classes{};
   std::uint64_t largest_owner_bytes = std::uint64_t{16} << 30;
   std::uint32_t largest_call_owners = 960;

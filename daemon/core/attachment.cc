@@ -1,0 +1,45 @@
+// Sessions come, state what they need, and go.
+#include "daemon/core/state.h"
+
+namespace tentq::core {
+
+void State::on(const SessionOpened& event) {
+  TENTQ_CHECK(event.session.value() < sessions_.count() && event.client.value() < maxima.clients);
+  const std::uint32_t index = event.session.value();
+  Session& session = sessions_[index];
+  TENTQ_CHECK(!session.open);
+  session.open = true;
+  session.client = event.client.value();
+  session.class_mask = event.class_mask & ((1u << kMaxClasses) - 1);
+  session.slots = event.slots;
+  Level& level = accounts_.of_session(index);
+  TENTQ_CHECK(is_zero(level.outstanding) && is_zero(level.committed));
+  level = Level{};
+  level.limit = event.limit;
+  level.limit.owners = std::min<std::uint64_t>(event.limit.owners, event.slots);
+  picker_.set_client_weight(session.client, event.weight);
+  credit_.open(index, session.client, session.class_mask, event.replayed);
+}
+
+void State::on(const SessionClosed& event) {
+  if (!sessions_.takes_work(event.session)) return;
+  const std::uint32_t index = event.session.value();
+  sessions_[index].closing = true;
+  credit_.close(index);
+  sessions_.start_purge(index, Reason::canceled);
+  more_to_do_ = purge_some() || more_to_do_;
+}
+
+void State::on(const CreditConsumed& event) {
+  if (!sessions_.takes_work(event.session) || index_of(event.cls) >= kMaxClasses) return;
+  credit_.consumed(event.session.value(), static_cast<std::uint32_t>(index_of(event.cls)),
+                   event.consumed);
+}
+
+void State::on(const CreditWanted& event) {
+  if (!sessions_.takes_work(event.session) || index_of(event.cls) >= kMaxClasses) return;
+  credit_.wanted(event.session.value(), static_cast<std::uint32_t>(index_of(event.cls)),
+                 event.wanted, event.consumed, event.waiting);
+}
+
+}  // namespace tentq::core

@@ -1,0 +1,92 @@
+// Chunks come back: moved, failed or refused. What does not name a chunk in flight changes nothing.
+#include "daemon/core/state.h"
+
+namespace tentq::core {
+
+std::uint32_t State::find_chunk(const ChunkId& id) const {
+  return owners.find(id.owner) == kNone ? kNone : chunks_.find(id);
+}
+
+void State::on(const ChunkEnded& event) {
+  const std::uint32_t chunk = find_chunk(event.chunk);
+  if (chunk == kNone) {
+    counters.stale_completions += 1;
+    return;
+  }
+  const std::uint32_t index = event.chunk.owner.index;
+  OwnerRecord& owner = owners[index];
+  const std::uint64_t length = chunks_[chunk].length;
+  const bool moved = event.reason == Reason::none;
+  const std::uint64_t bytes = moved ? length : std::min(event.bytes, length);
+  take_from_flight(owner, length);
+  chunks_.remove(&owner.chunks, chunk);
+  owner.in_flight -= 1;
+  owner.completed += bytes;
+  counters.transferred_bytes += bytes;
+  if (moved) {
+    owner.refusals = 0;
+    lanes_.chunk_ended_well(owner.lane);
+  } else {
+    owner.flags |= kAnyFailed;
+    if (owner.state != OwnerState::draining) {
+      end_early(index, TaskState::failed, event.reason);
+      return;
+    }
+  }
+  settle(index);
+}
+
+// The transport changed nothing and may take the chunk later. The lane pauses; of the chunks
+// refused in one go only the first counts as an attempt, because the others were never looked at.
+void State::on(const ChunkRefused& event) {
+  const std::uint32_t chunk = find_chunk(event.chunk);
+  if (chunk == kNone) {
+    counters.stale_completions += 1;
+    return;
+  }
+  const std::uint32_t index = event.chunk.owner.index;
+  OwnerRecord& owner = owners[index];
+  counters.requeues += 1;
+  take_from_flight(owner, chunks_[chunk].length);
+  owner.in_flight -= 1;
+  const bool first = lanes_.pause(owner.lane, now_ns);
+  if (owner.state == OwnerState::draining) {
+    chunks_.remove(&owner.chunks, chunk);
+    owner.flags |= kAnyFailed;
+    settle(index);
+    return;
+  }
+  if (first && owner.refusals >= std::min(limits.retry_attempts, 255u)) {
+    chunks_.remove(&owner.chunks, chunk);
+    end_early(index, TaskState::failed, Reason::transport_error);
+    return;
+  }
+  if (first) owner.refusals += 1;
+  requeue(index, chunk);
+}
+
+void State::requeue(std::uint32_t index, std::uint32_t chunk) {
+  OwnerRecord& owner = owners[index];
+  OwnerExtras& extras = owners.extras(index);
+  if ((owner.flags & kHasReturned) == 0) extras.returned = kNone;
+  owner.flags |= kHasReturned;
+  chunks_.give_back(&owner.chunks, &extras.returned, chunk);
+  queue_bytes(owner, chunks_[chunk].length);
+  const bool left_its_leaf = owner.state == OwnerState::submitted;
+  if (owner.in_flight == 0 && owner.completed == 0) {
+    // As if it had never been dispatched: it may wait in the queue as long as it asked for.
+    owner.dispatched_ns = 0;
+    move(index, OwnerAction::take_back_all);
+    wheel_.drop(index);
+    arm(index);
+  } else {
+    move(index, OwnerAction::take_back);
+  }
+  if (left_its_leaf) {
+    enter_leaf(index, true);
+  } else {
+    lanes_.drop_holds(owner.lane);
+  }
+}
+
+}  // namespace tentq::core

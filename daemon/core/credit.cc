@@ -1,0 +1,223 @@
+// Grants, spending, releases, and what the shell is told about them.
+#include "daemon/core/credit.h"
+
+#include <bit>
+
+namespace tentq::core {
+namespace {
+
+// Index of a set bit, which is cleared; kNone when there is none.
+std::uint32_t take_bit(std::vector<std::uint64_t>& words) {
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    if (words[w] == 0) continue;
+    const std::uint32_t bit = static_cast<std::uint32_t>(std::countr_zero(words[w]));
+    words[w] &= words[w] - 1;
+    return static_cast<std::uint32_t>(w) * 64 + bit;
+  }
+  return kNone;
+}
+
+void set_bit(std::vector<std::uint64_t>& words, std::uint32_t index) {
+  words[index / 64] |= std::uint64_t{1} << index % 64;
+}
+
+SessionId session_of(std::uint32_t index) {
+  return SessionId{index / static_cast<std::uint32_t>(kMaxClasses)};
+}
+ClassId class_of(std::uint32_t index) {
+  return static_cast<ClassId>(index % kMaxClasses);
+}
+
+}  // namespace
+
+AdmissionCredit::AdmissionCredit(std::uint32_t sessions, Accounts* accounts)
+    : accounts_(accounts),
+      credits_(std::size_t{sessions} * kMaxClasses),
+      holders_(sessions),
+      raises_((credits_.size() + 63) / 64),
+      reclaims_((credits_.size() + 63) / 64) {
+  held_.reserve(kLevels * credits_.size());
+}
+
+void AdmissionCredit::set_weights(const Limits& limits) {
+  for (std::size_t c = 0; c < kMaxClasses; ++c) weights_[c] = limits.classes[c].weight;
+}
+
+LevelPath AdmissionCredit::path(std::uint32_t index) {
+  const std::uint32_t session = index / static_cast<std::uint32_t>(kMaxClasses);
+  return accounts_->path(session, holders_[session].client, index % kMaxClasses);
+}
+
+// What may be granted without overtaking anybody.
+Amounts AdmissionCredit::free_for(std::uint32_t index, const LevelPath& path) const {
+  Amounts free = minus({kMost, kMost, kMost}, credits_[index].granted);
+  for (const Level* level : path) free = least(free, level->room_beside_holds());
+  return free;
+}
+
+void AdmissionCredit::grant(std::uint32_t index, const LevelPath& path, const Amounts& amounts) {
+  if (is_zero(amounts)) return;
+  charge(credits_[index].granted, amounts);
+  if (credits_[index].reclaim_open) charge(credits_[index].reclaim, amounts);
+  for (Level* level : path) {
+    charge(level->committed, amounts);
+    level->asked = minus_saturating(level->asked, amounts);
+    level->update_short();
+  }
+  mark_raise(index);
+}
+
+void AdmissionCredit::withdraw(const LevelPath& path, const Amounts& amounts) {
+  for (Level* level : path) {
+    core::release(level->committed, amounts);
+    level->update_short();
+  }
+  changed_ = true;
+}
+
+void AdmissionCredit::mark_raise(std::uint32_t index) {
+  if (credits_[index].raise_untold) return;
+  credits_[index].raise_untold = true;
+  set_bit(raises_, index);
+}
+
+void AdmissionCredit::open(std::uint32_t session, std::uint32_t client, std::uint32_t class_mask,
+                           const Amounts (&replayed)[kMaxClasses]) {
+  holders_[session] = {true, client, class_mask};
+  const std::uint32_t first = session * static_cast<std::uint32_t>(kMaxClasses);
+  for (std::uint32_t c = 0; c < kMaxClasses; ++c) credits_[first + c] = Credit{};
+  const auto granted_class = [class_mask](std::uint32_t c) {
+    return c != index_of(ClassId::internal) && (class_mask >> c & 1u) != 0;
+  };
+  for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
+    if (!granted_class(c)) continue;
+    credits_[first + c].replay_left = replayed[c];
+    grant(first + c, path(first + c), least(replayed[c], free_for(first + c, path(first + c))));
+  }
+  // Half of what the host and the client have left, so that there is something for the next one.
+  const Amounts most = least(share(accounts_->host().room_beside_holds(), 2),
+                             least(share(accounts_->of_client(client).room_beside_holds(), 2),
+                                   accounts_->of_session(session).room_beside_holds()));
+  const std::uint32_t classes =
+      static_cast<std::uint32_t>(std::popcount(class_mask & ~bit_of(ClassId::internal)));
+  for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
+    if (!granted_class(c)) continue;
+    const LevelPath levels = path(first + c);
+    grant(first + c, levels, least(share(most, classes), free_for(first + c, levels)));
+  }
+}
+
+void AdmissionCredit::close(std::uint32_t session) {
+  const std::uint32_t first = session * static_cast<std::uint32_t>(kMaxClasses);
+  for (std::uint32_t i = first; i < first + kMaxClasses; ++i) {
+    Credit& credit = credits_[i];
+    leave_wish(i);
+    if (credit.reclaim_untold || credit.reclaim_open) reclaims_open_ -= 1;
+    credit.reclaim_untold = credit.reclaim_open = credit.raise_untold = false;
+    reclaims_[i / 64] &= ~(std::uint64_t{1} << i % 64);
+    raises_[i / 64] &= ~(std::uint64_t{1} << i % 64);
+    withdraw(path(i), credit.unused());
+    credit.granted = credit.spent;
+  }
+  holders_[session].open = false;
+}
+
+void AdmissionCredit::spend(std::uint32_t session, std::uint32_t cls, const Amounts& amounts) {
+  Credit& credit = at(session, cls);
+  TENTQ_CHECK(fits(amounts, credit.unused()));
+  charge(credit.spent, amounts);
+}
+
+void AdmissionCredit::return_refused(std::uint32_t session, std::uint32_t cls,
+                                     const Amounts& amounts) {
+  Credit& credit = at(session, cls);
+  const bool countable = fits(amounts, minus({kMost, kMost, kMost}, credit.granted));
+  if (!fits(amounts, credit.unused()) || !countable) return;
+  charge(credit.spent, amounts);
+  charge(credit.released, amounts);
+  charge(credit.granted, amounts);
+  if (credit.reclaim_open) charge(credit.reclaim, amounts);
+  mark_raise(session * static_cast<std::uint32_t>(kMaxClasses) + cls);
+}
+
+void AdmissionCredit::release(std::uint32_t session, std::uint32_t cls, const Amounts& amounts) {
+  const std::uint32_t index = session * static_cast<std::uint32_t>(kMaxClasses) + cls;
+  Credit& credit = credits_[index];
+  charge(credit.released, amounts);
+  const LevelPath levels = path(index);
+  bool keep = !holders_[session].open;
+  for (const Level* level : levels) keep = keep || level->is_short;
+  if (!keep && fits(amounts, minus({kMost, kMost, kMost}, credit.granted))) {
+    charge(credit.granted, amounts);
+    if (credit.reclaim_open) charge(credit.reclaim, amounts);
+    mark_raise(index);
+    return;
+  }
+  for (Level* level : levels) level->asked = minus_saturating(level->asked, amounts);
+  withdraw(levels, amounts);
+}
+
+bool AdmissionCredit::spend_replay(std::uint32_t session, std::uint32_t cls,
+                                   const Amounts& amounts) {
+  Credit& credit = at(session, cls);
+  if (!fits(amounts, credit.replay_left)) return false;
+  core::release(credit.replay_left, amounts);
+  return true;
+}
+
+// The client consumed at least what it submitted, and never more than it was granted: whatever else
+// it writes is taken for the nearer of the two. What it consumed before it could see the lower
+// grants is honoured.
+void AdmissionCredit::consumed(std::uint32_t session, std::uint32_t cls, const Amounts& consumed) {
+  const std::uint32_t index = session * static_cast<std::uint32_t>(kMaxClasses) + cls;
+  Credit& credit = credits_[index];
+  if (!credit.reclaim_open) return;
+  credit.reclaim_open = false;
+  reclaims_open_ -= 1;
+  const Amounts honoured = least(largest(consumed, credit.spent), credit.granted);
+  const Amounts kept = largest(honoured, credit.reclaim);
+  withdraw(path(index), minus(credit.granted, kept));
+  credit.granted = kept;
+  if (credit.granted != credit.posted) mark_raise(index);
+  changed_ = true;
+}
+
+std::optional<ReclaimCredit> AdmissionCredit::take_reclaim() {
+  const std::uint32_t index = take_bit(reclaims_);
+  if (index == kNone) return std::nullopt;
+  Credit& credit = credits_[index];
+  // What was submitted since it was decided has become charges; the rest is asked back.
+  credit.reclaim = largest(credit.spent, minus_saturating(credit.granted, credit.reclaim));
+  credit.reclaim_untold = false;
+  credit.reclaim_open = true;
+  credit.posted = credit.reclaim;
+  return ReclaimCredit{session_of(index), class_of(index), credit.reclaim};
+}
+
+std::optional<RaiseCredit> AdmissionCredit::take_raise() {
+  for (;;) {
+    const std::uint32_t index = take_bit(raises_);
+    if (index == kNone) return std::nullopt;
+    Credit& credit = credits_[index];
+    credit.raise_untold = false;
+    // An open reclaim ends with an answer, which tells anew.
+    if (credit.reclaim_open || credit.granted == credit.posted) continue;
+    credit.posted = credit.granted;
+    return RaiseCredit{session_of(index), class_of(index), credit.granted};
+  }
+}
+
+void AdmissionCredit::check() const {
+  std::uint32_t open_reclaims = 0;
+  std::uint32_t waiting = 0;
+  for (std::size_t i = 0; i < credits_.size(); ++i) {
+    const Credit& credit = credits_[i];
+    TENTQ_CHECK(fits(credit.released, credit.spent) && fits(credit.spent, credit.granted));
+    TENTQ_CHECK(!(credit.reclaim_untold && credit.reclaim_open));
+    open_reclaims += credit.reclaim_untold || credit.reclaim_open ? 1 : 0;
+    waiting += credit.wish_kind == WishKind::waiting ? 1 : 0;
+  }
+  TENTQ_CHECK(open_reclaims == reclaims_open_ && waiting == waiting_count_);
+}
+
+}  // namespace tentq::core

@@ -1,0 +1,103 @@
+// Dispatch: the next chunk of the next owner, as long as a lane has room. Charges of the lane and
+// of the turns are taken in one step or not at all.
+#include "daemon/core/state.h"
+
+namespace tentq::core {
+
+std::optional<DispatchChunk> State::dispatch() {
+  LeafKey key;
+  while (!chunks_.full() && picker_.pick(&key)) {
+    const std::uint32_t index = leaves_.leaf(key).head;
+    const OwnerRecord& owner = owners[index];
+    const std::uint64_t length = next_length(index);
+    if (lanes_.fits(key.lane, length, owner.internal())) return hand_over(index, key, length);
+    // It keeps its place: its lane waits until it fits, other lanes go on.
+    lanes_.hold_for(key.lane, length, owner.internal());
+  }
+  return std::nullopt;
+}
+
+// `direct` hands over everything at once, in no more than 64 pieces.
+std::uint64_t State::chunk_length(const OwnerRecord& owner, std::uint64_t left) const {
+  constexpr std::uint64_t kMostPieces = 64;
+  const std::uint64_t most = lanes_[owner.lane].largest_chunk();
+  if (!lanes_.ignores_windows()) return std::min(left, most);
+  return std::min(left, std::max(most, owner.length / kMostPieces + 1));
+}
+
+std::uint64_t State::next_length(std::uint32_t index) const {
+  const OwnerRecord& owner = owners[index];
+  if ((owner.flags & kHasReturned) == 0) return chunk_length(owner, owner.length - owner.handed);
+  return chunk_length(owner, chunks_[owners.extras(index).returned].length);
+}
+
+// The chunk that carries the next `length` bytes: a refused one first, or a part of it.
+std::uint32_t State::cut(std::uint32_t index, std::uint64_t length) {
+  OwnerRecord& owner = owners[index];
+  if ((owner.flags & kHasReturned) == 0) {
+    const std::uint32_t chunk = chunks_.add(&owner.chunks, index, owner.handed, length);
+    owner.handed += length;
+    return chunk;
+  }
+  OwnerExtras& extras = owners.extras(index);
+  const std::uint32_t returned = extras.returned;
+  ChunkRecord& record = chunks_[returned];
+  if (record.length > length) {
+    const std::uint32_t chunk = chunks_.add(&owner.chunks, index, record.offset, length);
+    record.offset += length;
+    record.length -= length;
+    return chunk;
+  }
+  chunks_.hand_over_again(&extras.returned, &owner.chunks, returned);
+  if (extras.returned == kNone) owner.flags &= static_cast<std::uint8_t>(~kHasReturned);
+  return returned;
+}
+
+DispatchChunk State::hand_over(std::uint32_t index, const LeafKey& key, std::uint64_t length) {
+  OwnerRecord& owner = owners[index];
+  const std::uint32_t chunk = cut(index, length);
+  owner.in_flight += 1;
+  if (owner.dispatched_ns == 0) owner.dispatched_ns = std::max<std::int64_t>(1, now_ns);
+  unqueue_bytes(owner, length);
+  put_in_flight(owner, length);
+  counters.dispatched_chunks += 1;
+  picker_.pay(key, length);
+  if (owner.handed == owner.length && (owner.flags & kHasReturned) == 0) {
+    leave_leaf(index);
+    move(index, OwnerAction::hand_over_last);
+  } else {
+    move(index, OwnerAction::hand_over);
+  }
+  const std::uint64_t offset = chunks_[chunk].offset;
+  return {chunks_.id(chunk, owners.id(index)),
+          LaneId{owner.lane},
+          SessionId{owner.session},
+          owner.op(),
+          RegionIndex{owner.local_region},
+          RegionIndex{owner.remote_region},
+          owner.local_offset + offset,
+          owner.remote_offset + offset,
+          length};
+}
+
+void State::put_in_flight(const OwnerRecord& owner, std::uint64_t bytes) {
+  lanes_.charge(owner.lane, bytes, owner.internal());
+  tallies_[owner.cls].in_flight_bytes += bytes;
+}
+
+void State::take_from_flight(const OwnerRecord& owner, std::uint64_t bytes) {
+  lanes_.release(owner.lane, bytes, owner.internal());
+  tallies_[owner.cls].in_flight_bytes -= bytes;
+}
+
+void State::queue_bytes(const OwnerRecord& owner, std::uint64_t bytes) {
+  tallies_[owner.cls].queued_bytes += bytes;
+  if (owner.lane != LaneId::kInvalid) lanes_[owner.lane].queued_bytes += bytes;
+}
+
+void State::unqueue_bytes(const OwnerRecord& owner, std::uint64_t bytes) {
+  tallies_[owner.cls].queued_bytes -= bytes;
+  if (owner.lane != LaneId::kInvalid) lanes_[owner.lane].queued_bytes -= bytes;
+}
+
+}  // namespace tentq::core

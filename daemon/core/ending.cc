@@ -1,0 +1,171 @@
+// How owners end: the transition with its tallies, the queues they leave, and the one place where
+// an owner becomes terminal and every charge of it is released.
+#include "daemon/core/state.h"
+
+namespace tentq::core {
+namespace {
+
+OwnerAction action_of(TaskState outcome) {
+  switch (outcome) {
+    case TaskState::completed: return OwnerAction::complete;
+    case TaskState::failed:
+    case TaskState::timeout: return OwnerAction::fail;
+    case TaskState::canceled: return OwnerAction::cancel;
+    case TaskState::pending: break;
+  }
+  TENTQ_CHECK(!"an owner ends with an outcome");
+  return OwnerAction::fail;
+}
+
+}  // namespace
+
+void State::on(const CancelRequested& event) {
+  if (!sessions_.is_open(event.session)) return;
+  const std::uint32_t index = owners.find_slot(event.session.value(), event.slot);
+  // The slot may have ended, or have a newer owner: both are normal.
+  if (index == kNone || owners[index].slot_generation != event.slot_generation) return;
+  end_early(index, TaskState::canceled, Reason::canceled);
+}
+
+void State::move(std::uint32_t index, OwnerAction action) {
+  OwnerRecord& owner = owners[index];
+  const OwnerState from = owner.state;
+  const OwnerState to = next_state(from, action);
+  if (from == to) return;
+  count_state(owner, from, false);
+  owner.state = to;
+  count_state(owner, to, true);
+}
+
+void State::count_state(const OwnerRecord& owner, OwnerState state, bool enters) {
+  const std::uint64_t one = enters ? 1 : ~std::uint64_t{0};
+  ClassTally& tally = tallies_[owner.cls];
+  Session& session = sessions_[owner.session];
+  if (is_queued(state)) {
+    tally.queued_owners += one;
+    session.queued_owners += one;
+    if (state == OwnerState::route_pending) tally.route_pending_owners += one;
+  } else if (is_in_flight(state)) {
+    tally.in_flight_owners += one;
+    session.in_flight_owners += one;
+    if (state == OwnerState::draining) tally.draining_owners += one;
+  }
+}
+
+void State::enter_leaf(std::uint32_t index, bool put_back) {
+  const OwnerRecord& owner = owners[index];
+  if (put_back) {
+    leaves_.put_back(index);
+  } else {
+    leaves_.push(index);
+  }
+  lanes_[owner.lane].queued_owners += 1;
+  // A new head may be smaller than what its lane is held for.
+  if (put_back || leaves_.leaf(leaves_.key_of(owner)).count == 1) lanes_.drop_holds(owner.lane);
+}
+
+void State::leave_leaf(std::uint32_t index) {
+  const OwnerRecord& owner = owners[index];
+  leaves_.remove(index);
+  picker_.left(leaves_.key_of(owner));
+  lanes_[owner.lane].queued_owners -= 1;
+}
+
+void State::enter_list(OwnerList* list, std::uint32_t index) {
+  OwnerRecord& owner = owners[index];
+  owner.next = kNone;
+  owner.prev = list->tail;
+  (list->tail == kNone ? list->head : owners[list->tail].next) = index;
+  list->tail = index;
+}
+
+void State::leave_list(OwnerList* list, std::uint32_t index) {
+  const OwnerRecord& owner = owners[index];
+  (owner.prev == kNone ? list->head : owners[owner.prev].next) = owner.next;
+  (owner.next == kNone ? list->tail : owners[owner.next].prev) = owner.prev;
+}
+
+// Decides the outcome of an owner whose bytes need not all move. What is queued ends at once;
+// chunks in flight are waited for. The first decision stands.
+void State::end_early(std::uint32_t index, TaskState outcome, Reason reason) {
+  OwnerRecord& owner = owners[index];
+  switch (owner.state) {
+    case OwnerState::queued:
+    case OwnerState::dispatching:
+      leave_leaf(index);
+      lanes_.drop_holds(owner.lane);
+      drop_undispatched(index);
+      break;
+    case OwnerState::route_pending:
+      leave_list(&unrouted_[owner.cls], index);
+      drop_undispatched(index);
+      break;
+    case OwnerState::submitted: break;
+    case OwnerState::free:
+    case OwnerState::draining:
+    case OwnerState::completed:
+    case OwnerState::failed:
+    case OwnerState::canceled: return;
+  }
+  if (owner.in_flight == 0) {
+    finish(index, outcome, reason);
+    return;
+  }
+  owner.outcome = outcome;
+  owner.reason = static_cast<std::uint8_t>(reason);
+  move(index, OwnerAction::drain);
+  for (std::uint32_t c = owner.chunks; c != kNone; c = chunks_[c].next) chunks_.ask_cancel(c);
+}
+
+void State::drop_undispatched(std::uint32_t index) {
+  OwnerRecord& owner = owners[index];
+  std::uint64_t bytes = owner.length - owner.handed;
+  if ((owner.flags & kHasReturned) != 0) {
+    std::uint32_t* list = &owners.extras(index).returned;
+    while (*list != kNone) {
+      bytes += chunks_[*list].length;
+      chunks_.remove(list, *list);
+    }
+    owner.flags &= static_cast<std::uint8_t>(~kHasReturned);
+  }
+  unqueue_bytes(owner, bytes);
+}
+
+// Nothing of it may be in flight any more for it to end.
+void State::settle(std::uint32_t index) {
+  const OwnerRecord& owner = owners[index];
+  if (owner.in_flight != 0) return;
+  if (owner.state == OwnerState::submitted) {
+    TENTQ_CHECK(owner.completed == owner.length);
+    finish(index, TaskState::completed, Reason::none);
+  } else if (owner.state == OwnerState::draining) {
+    const bool all_moved = owner.completed == owner.length && (owner.flags & kAnyFailed) == 0;
+    // Cancelled too late: it did all of its work.
+    if (owner.outcome == TaskState::canceled && all_moved) {
+      finish(index, TaskState::completed, Reason::none);
+    } else {
+      finish(index, owner.outcome, static_cast<Reason>(owner.reason));
+    }
+  }
+}
+
+void State::finish(std::uint32_t index, TaskState outcome, Reason reason) {
+  OwnerRecord& owner = owners[index];
+  TENTQ_CHECK(owner.in_flight == 0);
+  move(index, action_of(outcome));
+  wheel_.drop(index);
+  owners.leave_slot(index);
+  const Amounts amounts = owner.amounts();
+  accounts_.release(amounts, owner.session, owner.client, owner.cls, owner.internal());
+  if (!owner.internal()) credit_.release(owner.session, owner.cls, amounts);
+  owner.outcome = outcome;
+  owner.reason = static_cast<std::uint8_t>(reason);
+  owner.order = static_cast<std::uint64_t>(now_ns);
+  counters.completed += outcome == TaskState::completed ? 1 : 0;
+  counters.failed += outcome == TaskState::failed ? 1 : 0;
+  counters.timed_out += outcome == TaskState::timeout ? 1 : 0;
+  counters.canceled += outcome == TaskState::canceled ? 1 : 0;
+  enter_list(&ended_, index);
+}
+
+}  // namespace tentq::core

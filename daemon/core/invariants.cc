@@ -1,0 +1,175 @@
+// Everything that must hold between two events, recomputed from the owners. O(everything).
+#include "daemon/core/state.h"
+
+namespace tentq::core {
+
+// What the owners add up to.
+struct State::Sums {
+  ClassTallies classes{};
+  Amounts users;
+  Amounts internal;
+  std::array<Amounts, kMaxClasses> of_class{};
+  std::uint32_t chunks = 0;
+  std::uint32_t in_wheel = 0;
+  std::uint32_t live = 0;
+  std::uint32_t ended = 0;
+};
+
+// Chunks of one list; returns their bytes.
+std::uint64_t State::check_chunks(std::uint32_t index, std::uint32_t first, bool in_flight) const {
+  std::uint64_t bytes = 0;
+  std::uint32_t prev = kNone;
+  for (std::uint32_t c = first; c != kNone; c = chunks_[c].next) {
+    const ChunkRecord& chunk = chunks_[c];
+    TENTQ_CHECK(chunk.owner == index && chunk.in_flight == in_flight && chunk.prev == prev);
+    TENTQ_CHECK(chunk.length != 0 && chunk.offset + chunk.length <= owners[index].handed);
+    bytes += chunk.length;
+    prev = c;
+  }
+  return bytes;
+}
+
+void State::check_owner(std::uint32_t index, Sums* sums) const {
+  const OwnerRecord& owner = owners[index];
+  ClassTally& tally = sums->classes[owner.cls];
+  const std::uint64_t flying = check_chunks(index, owner.chunks, true);
+  const bool has_returned = (owner.flags & kHasReturned) != 0;
+  const std::uint32_t returned_list = has_returned ? owners.extras(index).returned : kNone;
+  const std::uint64_t returned = check_chunks(index, returned_list, false);
+  std::uint32_t count = 0;
+  for (std::uint32_t c = owner.chunks; c != kNone; c = chunks_[c].next) count += 1;
+  TENTQ_CHECK(count == owner.in_flight && has_returned == (returned_list != kNone));
+  for (std::uint32_t c = returned_list; c != kNone; c = chunks_[c].next) sums->chunks += 1;
+  sums->chunks += count;
+  const std::uint64_t waiting = owner.length - owner.handed + returned;
+  if (owner.state != OwnerState::draining) {
+    // Every byte is queued, in flight or moved; only an owner whose outcome is decided drops any.
+    TENTQ_CHECK(owner.length == waiting + flying + owner.completed);
+    tally.queued_bytes += waiting;
+  } else {
+    TENTQ_CHECK(owner.in_flight != 0 && owner.outcome != TaskState::pending && !has_returned);
+  }
+  TENTQ_CHECK((owner.state != OwnerState::submitted) || (waiting == 0 && owner.in_flight != 0));
+  TENTQ_CHECK(!is_in_leaf(owner.state) || waiting != 0);
+  TENTQ_CHECK(!is_queued(owner.state) || (flying == 0 && owner.completed == 0));
+  tally.in_flight_bytes += flying;
+  tally.queued_owners += is_queued(owner.state) ? 1 : 0;
+  tally.in_flight_owners += is_in_flight(owner.state) ? 1 : 0;
+  tally.route_pending_owners += owner.state == OwnerState::route_pending ? 1 : 0;
+  tally.draining_owners += owner.state == OwnerState::draining ? 1 : 0;
+  core::charge(owner.internal() ? sums->internal : sums->users, owner.amounts());
+  core::charge(sums->of_class[owner.cls], owner.amounts());
+  sums->in_wheel += (owner.flags & kInWheel) != 0 ? 1 : 0;
+  sums->live += 1;
+  TENTQ_CHECK(owners.find_slot(owner.session, owner.slot) == index);
+  TENTQ_CHECK(sessions_[owner.session].open);
+}
+
+// Every queue is linked both ways, in order, and no longer than its count; every bitmap is true.
+void State::check_leaves() const {
+  for (std::uint32_t cls = 0; cls < kMaxClasses; ++cls) {
+    std::uint64_t queued = 0;
+    LaneSet class_lanes;
+    for (std::uint32_t client = 0; client < maxima.clients; ++client) {
+      LaneSet client_lanes;
+      for (std::uint32_t lane = 0; lane < maxima.lanes; ++lane) {
+        const Leaf& leaf = leaves_.leaf({cls, client, lane});
+        std::uint32_t count = 0;
+        std::uint32_t prev = kNone;
+        for (std::uint32_t i = leaf.head; i != kNone; i = owners[i].next) {
+          TENTQ_CHECK(is_in_leaf(owners[i].state) && owners[i].prev == prev);
+          TENTQ_CHECK(owners[i].cls == cls && owners[i].lane == lane);
+          TENTQ_CHECK(prev == kNone || owners[prev].order < owners[i].order);
+          prev = i;
+          count += 1;
+        }
+        TENTQ_CHECK(leaf.tail == prev && leaf.count == count);
+        queued += count;
+        client_lanes.set(lane, count != 0);
+        if (count != 0) class_lanes.set(lane, true);
+      }
+      TENTQ_CHECK(client_lanes == leaves_.lanes_of(cls, client));
+    }
+    TENTQ_CHECK(class_lanes == leaves_.lanes_of(cls) && queued == leaves_.queued(cls));
+    std::uint64_t unrouted = 0;
+    for (std::uint32_t i = unrouted_[cls].head; i != kNone; i = owners[i].next) {
+      TENTQ_CHECK(owners[i].state == OwnerState::route_pending && owners[i].cls == cls);
+      unrouted += 1;
+    }
+    TENTQ_CHECK(unrouted == tallies_[cls].route_pending_owners);
+  }
+}
+
+void State::check_sums(const Sums& sums) const {
+  TENTQ_CHECK(sums.users == accounts_.host().outstanding && sums.internal == accounts_.internal());
+  std::uint64_t flying = 0;
+  std::uint64_t lanes_flying = 0;
+  for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
+    const ClassTally& a = sums.classes[c];
+    const ClassTally& b = tallies_[c];
+    TENTQ_CHECK(a.queued_owners == b.queued_owners && a.queued_bytes == b.queued_bytes);
+    TENTQ_CHECK(a.in_flight_owners == b.in_flight_owners && a.in_flight_bytes == b.in_flight_bytes);
+    TENTQ_CHECK(a.route_pending_owners == b.route_pending_owners);
+    TENTQ_CHECK(a.draining_owners == b.draining_owners);
+    TENTQ_CHECK(sums.of_class[c] == accounts_.of_class(c).outstanding);
+    flying += a.in_flight_bytes;
+  }
+  for (std::uint32_t l = 0; l < lanes_.count(); ++l) lanes_flying += lanes_[l].in_flight_bytes;
+  TENTQ_CHECK(flying == lanes_flying && sums.chunks == chunks_.taken());
+  TENTQ_CHECK(sums.in_wheel == wheel_.count());
+  // Every record is live, or its end is still to be told.
+  TENTQ_CHECK(sums.live + sums.ended == owners.taken());
+  const std::uint64_t terminal =
+      counters.completed + counters.failed + counters.timed_out + counters.canceled;
+  TENTQ_CHECK(counters.enqueued == sums.live + terminal);
+}
+
+void State::check_invariants() const {
+  Sums sums;
+  for (std::uint32_t i = 0; i < owners.high_water(); ++i) {
+    if (is_live(owners[i].state)) check_owner(i, &sums);
+  }
+  std::uint32_t prev = kNone;
+  for (std::uint32_t i = ended_.head; i != kNone; i = owners[i].next) {
+    TENTQ_CHECK(!is_live(owners[i].state) && owners[i].state != OwnerState::free);
+    TENTQ_CHECK(owners[i].prev == prev);
+    prev = i;
+    sums.ended += 1;
+  }
+  TENTQ_CHECK(prev == ended_.tail);
+  check_sums(sums);
+  check_leaves();
+  accounts_.check();
+  credit_.check();
+  std::uint32_t purging = 0;
+  std::uint32_t live = 0;
+  for (std::uint32_t s = 0; s < sessions_.count(); ++s) {
+    const Session& session = sessions_[s];
+    purging += session.purge != Reason::none ? 1 : 0;
+    live += session.live;
+    TENTQ_CHECK(!session.open || session.queued_owners + session.in_flight_owners <= session.live);
+    Amounts committed;
+    Amounts spent;
+    for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
+      const Credit& credit = credit_.of(s, c);
+      core::charge(committed, minus(credit.granted, credit.released));
+      core::charge(spent, minus(credit.spent, credit.released));
+    }
+    TENTQ_CHECK(committed == accounts_.of_session(s).committed);
+    TENTQ_CHECK(fits(spent, accounts_.of_session(s).outstanding));
+  }
+  TENTQ_CHECK(live == owners.taken() && purging == sessions_.purging());
+}
+
+// What is cheap enough to hold after every event in builds with TENTQ_CHECKS.
+void State::check_cheaply() const {
+  const Level& host = accounts_.host();
+  TENTQ_CHECK(fits(host.outstanding, host.committed));
+  TENTQ_CHECK(fits(host.committed, largest(host.limit, host.tolerated)));
+  TENTQ_CHECK(fits(accounts_.internal(), limits.host) || !is_zero(host.tolerated));
+  std::uint64_t live = 0;
+  for (const ClassTally& tally : tallies_) live += tally.queued_owners + tally.in_flight_owners;
+  TENTQ_CHECK(live == accounts_.outstanding().owners && live <= owners.taken());
+}
+
+}  // namespace tentq::core

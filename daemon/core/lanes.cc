@@ -1,0 +1,129 @@
+// Windows, holds and pauses of lanes.
+#include "daemon/core/lanes.h"
+
+#include <algorithm>
+
+#include "daemon/core/amounts.h"
+
+namespace tentq::core {
+
+bool Lane::has_room(std::uint64_t bytes, bool internal) const {
+  const std::uint64_t room = minus_saturating(window_bytes, in_flight_bytes);
+  if (in_flight_chunks < window_chunks && bytes <= room) return true;
+  return internal && internal_chunks < internal_room_chunks() &&
+         bytes <= minus_saturating(internal_room_bytes(), internal_bytes);
+}
+
+Lanes::Lanes(std::uint32_t count, const Limits* limits, std::uint64_t seed)
+    : limits_(limits), lanes_(count), random_(seed) {}
+
+void Lanes::shape(LaneId id, std::uint64_t window_bytes, std::uint32_t window_chunks,
+                  std::uint64_t chunk_bytes) {
+  TENTQ_CHECK(id.value() < lanes_.size());
+  TENTQ_CHECK(window_bytes != 0 && window_chunks != 0 && chunk_bytes != 0);
+  Lane& lane = lanes_[id.value()];
+  lane.open = true;
+  lane.window_bytes = window_bytes;
+  lane.window_chunks = window_chunks;
+  lane.chunk_bytes = chunk_bytes;
+  drop_holds(id.value());
+  largest_chunk_ = 1;
+  for (const Lane& each : lanes_) {
+    if (each.open) largest_chunk_ = std::max(largest_chunk_, each.largest_chunk());
+  }
+}
+
+void Lanes::ignore_windows(bool ignore) {
+  ignore_windows_ = ignore;
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) drop_holds(i);
+}
+
+bool Lanes::fits(std::uint32_t lane, std::uint64_t bytes, bool internal) const {
+  return ignore_windows_ || lanes_[lane].has_room(bytes, internal);
+}
+
+void Lanes::charge(std::uint32_t index, std::uint64_t bytes, bool internal) {
+  Lane& lane = lanes_[index];
+  lane.in_flight_bytes += bytes;
+  lane.in_flight_chunks += 1;
+  if (internal) {
+    lane.internal_bytes += bytes;
+    lane.internal_chunks += 1;
+  }
+  drop_holds(index);
+}
+
+void Lanes::release(std::uint32_t index, std::uint64_t bytes, bool internal) {
+  Lane& lane = lanes_[index];
+  TENTQ_CHECK(lane.in_flight_bytes >= bytes && lane.in_flight_chunks != 0);
+  lane.in_flight_bytes -= bytes;
+  lane.in_flight_chunks -= 1;
+  if (internal) {
+    TENTQ_CHECK(lane.internal_bytes >= bytes && lane.internal_chunks != 0);
+    lane.internal_bytes -= bytes;
+    lane.internal_chunks -= 1;
+  }
+  refresh(index);
+}
+
+void Lanes::hold_for(std::uint32_t lane, std::uint64_t bytes, bool internal) {
+  lanes_[lane].needs[internal ? 1 : 0] = bytes;
+  refresh(lane);
+  TENTQ_CHECK(!ready_[internal ? 1 : 0].has(lane));
+}
+
+void Lanes::drop_holds(std::uint32_t lane) {
+  lanes_[lane].needs[0] = lanes_[lane].needs[1] = 0;
+  refresh(lane);
+}
+
+bool Lanes::pause(std::uint32_t index, std::int64_t now_ns) {
+  Lane& lane = lanes_[index];
+  if (lane.paused_until_ns != 0) return false;
+  lane.paused_until_ns = now_ns + pause_ns(lane.pauses);
+  lane.pauses += 1;
+  if (next_resume_ns_ == 0 || lane.paused_until_ns < next_resume_ns_) {
+    next_resume_ns_ = lane.paused_until_ns;
+  }
+  refresh(index);
+  return true;
+}
+
+void Lanes::advance(std::int64_t now_ns) {
+  if (next_resume_ns_ == 0 || now_ns < next_resume_ns_) return;
+  next_resume_ns_ = 0;
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    Lane& lane = lanes_[i];
+    if (lane.paused_until_ns == 0) continue;
+    if (lane.paused_until_ns <= now_ns) {
+      lane.paused_until_ns = 0;
+      refresh(i);
+    } else if (next_resume_ns_ == 0 || lane.paused_until_ns < next_resume_ns_) {
+      next_resume_ns_ = lane.paused_until_ns;
+    }
+  }
+}
+
+void Lanes::refresh(std::uint32_t index) {
+  const Lane& lane = lanes_[index];
+  const bool able = lane.open && lane.paused_until_ns == 0;
+  for (const bool internal : {false, true}) {
+    const std::uint64_t need = std::max<std::uint64_t>(1, lane.needs[internal ? 1 : 0]);
+    ready_[internal ? 1 : 0].set(index, able && fits(index, need, internal));
+  }
+}
+
+// Doubled each time, within the limits' bounds, and up to a quarter off by chance, so that lanes
+// and hosts that were refused together do not come back together.
+std::int64_t Lanes::pause_ns(std::uint32_t pauses) {
+  const std::uint64_t least = static_cast<std::uint64_t>(limits_->retry_backoff_min.count());
+  const std::uint64_t most = static_cast<std::uint64_t>(limits_->retry_backoff_max.count());
+  const std::uint32_t doublings = std::min(pauses, 30u);
+  const std::uint64_t base = least > (most >> doublings) ? most : least << doublings;
+  random_ = random_ * 6364136223846793005ull + 1442695040888963407ull;
+  const std::uint64_t extra = base / 4 == 0 ? 0 : (random_ >> 33) % (base / 4);
+  const std::uint64_t pause = base + extra <= most ? base + extra : base - extra;
+  return static_cast<std::int64_t>(std::max(least, pause));
+}
+
+}  // namespace tentq::core

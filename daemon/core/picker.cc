@@ -1,0 +1,154 @@
+// The turns of classes and clients under `wdrr`, and the simpler policies.
+#include "daemon/core/picker.h"
+
+#include <algorithm>
+
+#include "daemon/core/hash.h"
+
+namespace tentq::core {
+
+Picker::Picker(std::uint32_t clients, const Leaves* leaves, const Lanes* lanes,
+               const OwnerTable* owners)
+    : clients_(clients),
+      leaves_(leaves),
+      lanes_(lanes),
+      owners_(owners),
+      client_weights_(clients, 1),
+      client_turns_(kMaxClasses * std::size_t{clients}) {}
+
+void Picker::set_policy(Policy policy) {
+  policy_ = policy;
+  class_ = 1;
+  last_lane_ = kMaxLanes - 1;
+  class_turns_.fill(ClassTurn{});
+  std::fill(client_turns_.begin(), client_turns_.end(), ClientTurn{});
+}
+
+void Picker::set_class_weights(const Limits& limits) {
+  for (std::size_t c = 0; c < kMaxClasses; ++c) class_weights_[c] = limits.classes[c].weight;
+}
+
+void Picker::set_client_weight(std::uint32_t client, std::uint32_t weight) {
+  client_weights_[client] = std::max(1u, weight);
+}
+
+// At least one chunk of any lane, so that a turn always serves one.
+std::int64_t Picker::quantum(std::uint32_t weight) const {
+  constexpr std::uint64_t kMostQuantum = std::uint64_t{1} << 62;
+  const std::uint64_t chunk = lanes_->largest_chunk();
+  return static_cast<std::int64_t>(weight > kMostQuantum / chunk ? kMostQuantum : weight * chunk);
+}
+
+bool Picker::pick(LeafKey* key) {
+  constexpr std::uint32_t kInternalClass = index_of(ClassId::internal);
+  const LaneSet& ready = lanes_->ready(true);
+  if (leaves_->lanes_of(kInternalClass).meets(ready)) {
+    pick_client(kInternalClass, ready, key);
+    return true;
+  }
+  switch (policy_) {
+    case Policy::direct:
+    case Policy::fifo: return pick_by_arrival(key);
+    case Policy::strict: return pick_strict(key);
+    case Policy::wdrr: return pick_wdrr(key);
+  }
+  return false;
+}
+
+bool Picker::pick_strict(LeafKey* key) {
+  const LaneSet& ready = lanes_->ready(false);
+  for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+    if (!leaves_->lanes_of(c).meets(ready)) continue;
+    pick_client(c, ready, key);
+    return true;
+  }
+  return false;
+}
+
+bool Picker::pick_wdrr(LeafKey* key) {
+  const LaneSet& ready = lanes_->ready(false);
+  bool any = false;
+  for (std::uint32_t c = 1; c < kMaxClasses; ++c) any = any || leaves_->lanes_of(c).meets(ready);
+  if (!any) return false;
+  while (class_turns_[class_].deficit <= 0 || !leaves_->lanes_of(class_).meets(ready)) {
+    class_ = class_ + 1 < kMaxClasses ? class_ + 1 : 1;
+    if (!leaves_->lanes_of(class_).meets(ready)) continue;
+    const std::int64_t most = quantum(class_weights_[class_]);
+    std::int64_t& deficit = class_turns_[class_].deficit;
+    deficit = std::min(deficit + most, most);
+  }
+  pick_client(class_, ready, key);
+  return true;
+}
+
+void Picker::pick_client(std::uint32_t cls, const LaneSet& ready, LeafKey* key) {
+  ClassTurn& turn = class_turns_[cls];
+  if (leaves_->layout() == LeafLayout::by_arrival) {
+    turn.client = 0;
+  } else {
+    while (turn_of(cls, turn.client).deficit <= 0 ||
+           !leaves_->lanes_of(cls, turn.client).meets(ready)) {
+      turn.client = leaves_->next_client(cls, turn.client, ready);
+      TENTQ_CHECK(turn.client != kNone);
+      const std::int64_t most = quantum(client_weights_[turn.client]);
+      std::int64_t& deficit = turn_of(cls, turn.client).deficit;
+      deficit = std::min(deficit + most, most);
+    }
+  }
+  const LaneSet lanes = leaves_->lanes_of(cls, turn.client) & ready;
+  *key = {cls, turn.client, lanes.next_after(turn_of(cls, turn.client).last_lane)};
+}
+
+bool Picker::pick_by_arrival(LeafKey* key) {
+  LaneSet filled;
+  for (std::uint32_t c = 1; c < kMaxClasses; ++c) filled = filled | leaves_->lanes_of(c);
+  const std::uint32_t lane = (filled & lanes_->ready(false)).next_after(last_lane_);
+  if (lane == kNone) return false;
+  std::uint32_t first = kNone;
+  std::uint64_t first_order = 0;
+  for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+    if (!leaves_->lanes_of(c).has(lane)) continue;
+    const std::uint64_t order = (*owners_)[leaves_->leaf({c, 0, lane}).head].order;
+    if (first == kNone || order < first_order) {
+      first = c;
+      first_order = order;
+    }
+  }
+  *key = {first, 0, lane};
+  return true;
+}
+
+void Picker::pay(const LeafKey& key, std::uint64_t bytes) {
+  ClientTurn& client = turn_of(key.cls, key.client);
+  client.last_lane = key.lane;
+  last_lane_ = key.lane;
+  if (policy_ == Policy::fifo || policy_ == Policy::direct) return;
+  client.deficit -= static_cast<std::int64_t>(bytes);
+  if (policy_ == Policy::wdrr && key.cls != index_of(ClassId::internal)) {
+    class_turns_[key.cls].deficit -= static_cast<std::int64_t>(bytes);
+  }
+}
+
+void Picker::left(const LeafKey& key) {
+  if (leaves_->queued(key.cls) == 0) {
+    class_turns_[key.cls].deficit = std::min<std::int64_t>(class_turns_[key.cls].deficit, 0);
+  }
+  if (leaves_->lanes_of(key.cls, key.client).empty()) {
+    std::int64_t& deficit = turn_of(key.cls, key.client).deficit;
+    deficit = std::min<std::int64_t>(deficit, 0);
+  }
+}
+
+std::uint64_t Picker::hash(std::uint64_t seed) const {
+  std::uint64_t hash =
+      fold(fold(fold(seed, static_cast<std::uint64_t>(policy_)), class_), last_lane_);
+  for (const ClassTurn& turn : class_turns_) {
+    hash = fold(fold(hash, static_cast<std::uint64_t>(turn.deficit)), turn.client);
+  }
+  for (const ClientTurn& turn : client_turns_) {
+    hash = fold(fold(hash, static_cast<std::uint64_t>(turn.deficit)), turn.last_lane);
+  }
+  return hash;
+}
+
+}  // namespace tentq::core

@@ -1,0 +1,56 @@
+// Changes at run time: another policy, other limits. No owner is lost.
+#include <algorithm>
+
+#include "daemon/core/state.h"
+
+namespace tentq::core {
+
+State::State(const Limits& given, const HardMaxima& most, Policy policy, std::uint64_t seed)
+    : limits(given),
+      maxima(most),
+      owners(owner_capacity(most)),
+      chunks_(std::max(most.owners, kLeastChunks)),
+      lanes_(most.lanes, &limits, seed),
+      leaves_(most.clients, most.lanes, &owners),
+      picker_(most.clients, &leaves_, &lanes_, &owners),
+      wheel_(&owners),
+      accounts_(most.sessions, most.clients),
+      credit_(most.sessions, &accounts_),
+      sessions_(most.sessions),
+      announcements_(owner_capacity(most)),
+      refused_(std::max(owner_capacity(most), kMostCallOwners + 1)),
+      scratch_(owner_capacity(most)) {
+  apply_limits(given);
+  set_policy(policy);
+}
+
+// Owners that are queued keep the order in which they came into their leaves.
+void State::set_policy(Policy policy) {
+  const bool by_arrival = policy == Policy::fifo || policy == Policy::direct;
+  const LeafLayout layout = by_arrival ? LeafLayout::by_arrival : LeafLayout::by_client;
+  if (layout != leaves_.layout()) {
+    std::uint32_t count = 0;
+    for (std::uint32_t i = 0; i < owners.high_water(); ++i) {
+      if (is_in_leaf(owners[i].state)) scratch_[count++] = i;
+    }
+    std::uint32_t* first = &scratch_[0];
+    std::sort(first, first + count, [this](std::uint32_t a, std::uint32_t b) {
+      return owners[a].order < owners[b].order;
+    });
+    for (std::uint32_t i = 0; i < count; ++i) leaves_.remove(scratch_[i]);
+    leaves_.set_layout(layout);
+    for (std::uint32_t i = 0; i < count; ++i) leaves_.push(scratch_[i]);
+  }
+  lanes_.ignore_windows(policy == Policy::direct);
+  picker_.set_policy(policy);
+}
+
+void State::apply_limits(const Limits& given) {
+  limits = given;
+  accounts_.set_limits(limits);
+  credit_.set_weights(limits);
+  credit_.limits_changed();
+  picker_.set_class_weights(limits);
+}
+
+}  // namespace tentq::core

@@ -1,0 +1,40 @@
+// Lanes, and owners whose lane is not known yet.
+#include "daemon/core/state.h"
+
+namespace tentq::core {
+
+void State::on(const LaneOpened& event) {
+  lanes_.shape(event.lane, event.window_bytes, event.window_chunks, event.chunk_bytes);
+}
+
+void State::on(const LaneWindowChanged& event) {
+  TENTQ_CHECK(lanes_.is_open(event.lane));
+  lanes_.shape(event.lane, event.window_bytes, event.window_chunks, event.chunk_bytes);
+}
+
+void State::on(const RouteResolved& event) {
+  const std::uint32_t index = owners.find(event.owner);
+  if (index == kNone || owners[index].state != OwnerState::route_pending) return;
+  if (!lanes_.is_open(event.lane)) {
+    end_early(index, TaskState::failed, Reason::no_route);
+    return;
+  }
+  OwnerRecord& owner = owners[index];
+  leave_list(&unrouted_[owner.cls], index);
+  owner.lane = event.lane.value();
+  owner.remote_region = event.remote_region.value();
+  owner.remote_offset = event.remote_offset;
+  owner.flags &= static_cast<std::uint8_t>(~kRouteUnasked);
+  lanes_[owner.lane].queued_bytes += owner.length;
+  move(index, OwnerAction::route);
+  enter_leaf(index, false);
+}
+
+void State::on(const RouteFailed& event) {
+  const std::uint32_t index = owners.find(event.owner);
+  if (index == kNone || owners[index].state != OwnerState::route_pending) return;
+  const Reason reason = event.reason == Reason::none ? Reason::no_route : event.reason;
+  end_early(index, TaskState::failed, reason);
+}
+
+}  // namespace tentq::core
