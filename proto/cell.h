@@ -27,11 +27,11 @@ struct CellBody {
   std::uint16_t group_index = 0;  // 0 … group_size − 1
   std::uint32_t slot = 0;
   std::uint32_t slot_generation = 0;
-  std::uint32_t local_region = 0;    // RegionId of this session
-  std::uint32_t remote_segment = 0;  // SegmentHandle of this session
-  std::uint64_t local_offset = 0;    // from the region's start, bytes
-  std::uint64_t remote_offset = 0;   // in the segment's address space, bytes
-  std::uint64_t length = 0;          // bytes; of a permit: bytes to move
+  std::uint32_t local_region = 0;       // RegionId of this session
+  std::uint32_t remote_segment = 0;     // SegmentHandle of this session
+  std::uint64_t local_offset = 0;       // from the region's start, bytes
+  std::uint64_t remote_offset = 0;      // in the segment's address space, bytes
+  std::uint64_t length = 0;             // bytes; of a permit: bytes to move
   std::uint64_t deadline_ns = 0;        // duration from enqueue; 0 = none
   std::uint64_t max_queue_wait_ns = 0;  // duration from enqueue; 0 = none
   std::uint32_t arena_offset = 0;  // of extents or a notification, in the session's arena, bytes
@@ -67,8 +67,8 @@ static_assert(sizeof(Extent) == 24);
 
 // Head of a notification in the arena, followed by `after_count` SlotRefs, the name, the message.
 struct NotifyHead {
-  std::uint64_t serial;        // the sender's, rising; repeats are dropped by the receiver
-  std::uint32_t after_count;   // owners that must be COMPLETED first
+  std::uint64_t serial;       // the sender's, rising; repeats are dropped by the receiver
+  std::uint32_t after_count;  // owners that must be COMPLETED first
   std::uint16_t name_bytes;
   std::uint16_t message_bytes;
 };

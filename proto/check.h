@@ -9,5 +9,6 @@ namespace tentq {
 
 }  // namespace tentq
 
-#define TENTQ_CHECK(expression) \
-  (__builtin_expect(!(expression), 0) ? ::tentq::check_failed(#expression, __FILE__, __LINE__) : void(0))
+#define TENTQ_CHECK(expression)                                                                \
+  (__builtin_expect(!(expression), 0) ? ::tentq::check_failed(#expression, __FILE__, __LINE__) \
+                                      : void(0))

@@ -22,9 +22,13 @@ inline constexpr std::size_t kClassCount = 5;
 inline constexpr std::array<std::string_view, kClassCount> kClassNames = {
     "internal", "foreground", "default", "prefetch", "background"};
 
-constexpr std::size_t index_of(ClassId cls) { return static_cast<std::size_t>(cls); }
+constexpr std::size_t index_of(ClassId cls) {
+  return static_cast<std::size_t>(cls);
+}
 // Bit of a class in a mask of granted classes.
-constexpr std::uint32_t bit_of(ClassId cls) { return 1u << index_of(cls); }
+constexpr std::uint32_t bit_of(ClassId cls) {
+  return 1u << index_of(cls);
+}
 // Classes that a client can be granted.
 inline constexpr std::uint32_t kClientClassMask = 0b11110;
 

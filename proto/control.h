@@ -16,10 +16,10 @@
 namespace tentq {
 
 enum class MessageType : std::uint32_t {
-  hello = 1,              // client → daemon; fd: a pidfd of the client, or none
-  welcome = 2,            // daemon → client; fds: REQ, STA, doorbell eventfd, completion socket
-  refused = 3,            // daemon → client, then it closes
-  mapped = 4,             // client → daemon: REQ is mapped, seal it against further writable mappings
+  hello = 1,    // client → daemon; fd: a pidfd of the client, or none
+  welcome = 2,  // daemon → client; fds: REQ, STA, doorbell eventfd, completion socket
+  refused = 3,  // daemon → client, then it closes
+  mapped = 4,   // client → daemon: REQ is mapped, seal it against further writable mappings
   register_region = 5,    // client → daemon; fd: the memory
   region_progress = 6,    // daemon → client, while it populates
   region_reply = 7,       // daemon → client
@@ -30,13 +30,13 @@ enum class MessageType : std::uint32_t {
   close_segment = 12,     // client → daemon; answered by `done`
   segment_regions = 13,   // client → daemon: a page of a segment's regions
   segment_regions_reply = 14,
-  notification = 15,      // daemon → client
-  daemon_notice = 16,     // daemon → client: it drains, restarts or shut this session out
-  query = 17,             // client or admin → daemon
-  query_reply = 18,       // daemon → asker; fd: a sealed memfd with a JSON document when ok
-  command = 19,           // admin → daemon
-  command_reply = 20,     // daemon → admin
-  goodbye = 21,           // client → daemon: a clean detach follows
+  notification = 15,   // daemon → client
+  daemon_notice = 16,  // daemon → client: it drains, restarts or shut this session out
+  query = 17,          // client or admin → daemon
+  query_reply = 18,    // daemon → asker; fd: a sealed memfd with a JSON document when ok
+  command = 19,        // admin → daemon
+  command_reply = 20,  // daemon → admin
+  goodbye = 21,        // client → daemon: a clean detach follows
 };
 
 struct ControlHeader {
@@ -62,24 +62,24 @@ struct Hello {
   std::uint64_t magic = kHelloMagic;
   std::uint16_t major = 0;
   std::uint16_t minor = 0;
-  std::uint32_t class_mask = 0;    // classes it wants to submit to; 0 = all it may
+  std::uint32_t class_mask = 0;  // classes it wants to submit to; 0 = all it may
   std::uint64_t layout_hash = 0;
-  std::uint64_t features = 0;      // none defined yet
-  std::uint64_t incarnation = 0;   // random, the same over re-attaches of one Client object
-  Token token{};                   // of the session it replaces; all zero = none
-  std::uint32_t reattach = 0;      // 1: `outstanding` is valid
-  std::uint32_t pid = 0;           // as the client sees it, for display only
-  NameText name;                   // empty = anonymous (exports nothing)
+  std::uint64_t features = 0;     // none defined yet
+  std::uint64_t incarnation = 0;  // random, the same over re-attaches of one Client object
+  Token token{};                  // of the session it replaces; all zero = none
+  std::uint32_t reattach = 0;     // 1: `outstanding` is valid
+  std::uint32_t pid = 0;          // as the client sees it, for display only
+  NameText name;                  // empty = anonymous (exports nothing)
   Outstanding outstanding[kMaxClasses] = {};
 };
 static_assert(sizeof(Hello) == 16 + 8 + 8 + 8 + 8 + 8 + 16 + 8 + 64 + 24 * kMaxClasses);
 
 // The limits in force for this session.
 struct SessionLimits {
-  std::uint32_t largest_call = 0;    // owners of one submit
+  std::uint32_t largest_call = 0;  // owners of one submit
   std::uint32_t regions = 0;
-  std::uint64_t largest_owner = 0;   // bytes
-  std::uint64_t owners = 0;          // outstanding, per client
+  std::uint64_t largest_owner = 0;  // bytes
+  std::uint64_t owners = 0;         // outstanding, per client
   std::uint64_t bytes = 0;
   std::uint64_t extents = 0;
 };
@@ -121,8 +121,10 @@ enum class RegionAccess : std::uint8_t { none = 0, read = 1, read_write = 2 };
 // Whose sessions on this host get `host_access`.
 enum class RegionScope : std::uint8_t { same_uid = 0, uid = 1, gid = 2, name = 3, everyone = 4 };
 
-inline constexpr std::uint32_t kRegionSparse = 1u << 0;    // holes are allowed (if the daemon allows them)
-inline constexpr std::uint32_t kRegionReadOnly = 1u << 1;  // the owner itself never receives into it
+inline constexpr std::uint32_t kRegionSparse =
+    1u << 0;  // holes are allowed (if the daemon allows them)
+inline constexpr std::uint32_t kRegionReadOnly = 1u
+                                                 << 1;  // the owner itself never receives into it
 
 struct RegisterRegion {
   static constexpr MessageType kType = MessageType::register_region;
@@ -135,7 +137,7 @@ struct RegisterRegion {
   RegionScope host_scope{};
   RegionAccess remote_access{};
   std::uint8_t reserved0 = 0;
-  std::uint32_t scope_id = 0;   // a uid or gid
+  std::uint32_t scope_id = 0;  // a uid or gid
   std::uint32_t reserved1 = 0;
   NameText scope_name;
 };
@@ -180,9 +182,9 @@ struct OpenSegment {
   static constexpr MessageType kType = MessageType::open_segment;
   ControlHeader header;
   std::uint64_t incarnation = 0;  // 0 = whoever holds the name; else only that exporter
-  std::uint32_t reattach = 0;     // 1: the exporter may still be re-attaching, do not answer not_found
+  std::uint32_t reattach = 0;  // 1: the exporter may still be re-attaching, do not answer not_found
   std::uint32_t reserved = 0;
-  Text<256> name;                 // `store-1` or `tentq://host[:port]/store-1`
+  Text<256> name;  // `store-1` or `tentq://host[:port]/store-1`
 };
 static_assert(sizeof(OpenSegment) == 16 + 16 + 256);
 
@@ -239,9 +241,9 @@ struct Notification {
   static constexpr MessageType kType = MessageType::notification;
   ControlHeader header;
   std::uint64_t sender_incarnation = 0;
-  std::uint64_t serial = 0;         // (sender, serial) repeats after a daemon's restart
-  std::uint64_t lost_before = 0;    // notifications to this client dropped so far, in all
-  NameText sender;                  // empty when the sender is anonymous
+  std::uint64_t serial = 0;       // (sender, serial) repeats after a daemon's restart
+  std::uint64_t lost_before = 0;  // notifications to this client dropped so far, in all
+  NameText sender;                // empty when the sender is anonymous
   std::uint16_t name_bytes = 0;
   std::uint16_t message_bytes = 0;
   std::uint32_t reserved = 0;
@@ -259,7 +261,14 @@ struct DaemonNotice {
 static_assert(sizeof(DaemonNotice) == 16 + 8 + 256);
 
 enum class QueryKind : std::uint32_t {
-  status = 1, queue = 2, clients = 3, segments = 4, lanes = 5, owners = 6, explain = 7, errors = 8,
+  status = 1,
+  queue = 2,
+  clients = 3,
+  segments = 4,
+  lanes = 5,
+  owners = 6,
+  explain = 7,
+  errors = 8,
 };
 
 struct Query {
@@ -312,7 +321,8 @@ inline constexpr std::size_t kLargestMessage = sizeof(Notification);
 // A message with its header filled in.
 template <class Message>
 Message make_message(std::uint64_t request = 0) {
-  static_assert(std::is_trivially_copyable_v<Message> && std::has_unique_object_representations_v<ControlHeader>);
+  static_assert(std::is_trivially_copyable_v<Message> &&
+                std::has_unique_object_representations_v<ControlHeader>);
   Message message{};
   message.header.type = Message::kType;
   message.header.bytes = sizeof(Message);

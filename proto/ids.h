@@ -24,7 +24,8 @@ class Id {
   Rep value_ = kInvalid;
 };
 
-// Index into the daemon's session slab; reused, so always paired with a serial where it outlives a turn.
+// Index into the daemon's session slab; reused, so always paired with a serial where it outlives a
+// turn.
 using SessionId = Id<struct SessionTag, std::uint32_t>;
 // Never reused within a daemon epoch; what `tentqctl clients` prints.
 using ClientId = Id<struct ClientTag, std::uint64_t>;
@@ -45,9 +46,7 @@ struct OwnerId {
   constexpr auto operator<=>(const OwnerId&) const = default;
   constexpr bool valid() const { return index != std::numeric_limits<std::uint32_t>::max(); }
   // One number for logs and command lines; from_number is its inverse.
-  constexpr std::uint64_t number() const {
-    return (std::uint64_t{generation} << 32) | index;
-  }
+  constexpr std::uint64_t number() const { return (std::uint64_t{generation} << 32) | index; }
   static constexpr OwnerId from_number(std::uint64_t number) {
     return {static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32)};
   }

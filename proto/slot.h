@@ -16,7 +16,8 @@ struct SlotWord {
   Reason reason = Reason::none;
 
   constexpr std::uint64_t pack() const {
-    return (std::uint64_t{generation} << 32) | (std::uint64_t{static_cast<std::uint8_t>(state)} << 24) |
+    return (std::uint64_t{generation} << 32) |
+           (std::uint64_t{static_cast<std::uint8_t>(state)} << 24) |
            (std::uint64_t{static_cast<std::uint16_t>(reason)} << 8);
   }
   static constexpr SlotWord unpack(std::uint64_t word) {

@@ -73,24 +73,30 @@ std::string_view remedy(StatusCode code) {
   switch (code) {
     case StatusCode::ok: return "";
     case StatusCode::invalid_argument: return "correct the call; the same call will fail again";
-    case StatusCode::too_many_requests: return "retry when something has completed, or use submit_wait";
+    case StatusCode::too_many_requests:
+      return "retry when something has completed, or use submit_wait";
     case StatusCode::too_large: return "split the call; it is larger than a limit of this daemon";
     case StatusCode::unmeetable: return "give it more time, or drop it";
     case StatusCode::no_route: return "check the segment's address and `tentqctl lanes`";
-    case StatusCode::not_permitted: return "ask the exporter for the right, or the operator for the class";
+    case StatusCode::not_permitted:
+      return "ask the exporter for the right, or the operator for the class";
     case StatusCode::draining: return "retry after the daemon has been resumed or restarted";
     case StatusCode::not_found: return "check the name with `tentqctl segments`";
     case StatusCode::busy: return "retry when its transfers have ended";
     case StatusCode::name_in_use: return "choose another name, or end the process that holds it";
-    case StatusCode::daemon_gone: return "start tentqd, or check the socket's path with `tentqctl doctor`";
+    case StatusCode::daemon_gone:
+      return "start tentqd, or check the socket's path with `tentqctl doctor`";
     case StatusCode::timeout: return "wait again; the work goes on";
     case StatusCode::unsupported: return "use memory from allocate() or register_fd()";
-    case StatusCode::exhausted: return "free memory, file descriptors or sessions; see `tentqctl doctor`";
-    case StatusCode::incompatible: return "install client and daemon of the same major protocol version";
+    case StatusCode::exhausted:
+      return "free memory, file descriptors or sessions; see `tentqctl doctor`";
+    case StatusCode::incompatible:
+      return "install client and daemon of the same major protocol version";
     case StatusCode::stale_handle: return "open the segment again";
     case StatusCode::batch_full: return "allocate a larger batch";
     case StatusCode::internal_error: return "report it with the output of `tentqctl errors`";
-    case StatusCode::quarantined: return "report it: the client library wrote an impossible request";
+    case StatusCode::quarantined:
+      return "report it: the client library wrote an impossible request";
   }
   return "unknown status";
 }
@@ -109,7 +115,8 @@ std::string_view remedy(Reason reason) {
     case Reason::no_route: return "check that the exporter runs: `tentqctl segments`";
     case Reason::peer_lost: return "open the segment again when the exporter is back";
     case Reason::daemon_gone: return "submit again after the daemon's restart";
-    case Reason::memory_fault: return "do not truncate or punch registered memory; check memory limits";
+    case Reason::memory_fault:
+      return "do not truncate or punch registered memory; check memory limits";
     case Reason::transport_error: return "see `tentqctl errors`";
     case Reason::over_limit: return "retry when something has completed";
     case Reason::over_credit: return "report it: the client library overdrew its credit";
@@ -131,8 +138,7 @@ bool may_retry(StatusCode code) {
     case StatusCode::busy:
     case StatusCode::daemon_gone:
     case StatusCode::timeout:
-    case StatusCode::exhausted:
-      return true;
+    case StatusCode::exhausted: return true;
     case StatusCode::ok:
     case StatusCode::invalid_argument:
     case StatusCode::too_large:
@@ -146,8 +152,7 @@ bool may_retry(StatusCode code) {
     case StatusCode::stale_handle:
     case StatusCode::batch_full:
     case StatusCode::internal_error:
-    case StatusCode::quarantined:
-      return false;
+    case StatusCode::quarantined: return false;
   }
   return false;
 }
@@ -159,8 +164,7 @@ bool may_retry(Reason reason) {
     case Reason::daemon_gone:
     case Reason::over_limit:
     case Reason::draining:
-    case Reason::mailbox_full:
-      return true;
+    case Reason::mailbox_full: return true;
     case Reason::none:
     case Reason::deadline:
     case Reason::canceled:
@@ -177,8 +181,7 @@ bool may_retry(Reason reason) {
     case Reason::invalid_cell:
     case Reason::too_large:
     case Reason::predecessor_failed:
-    case Reason::unknown_segment:
-      return false;
+    case Reason::unknown_segment: return false;
   }
   return false;
 }

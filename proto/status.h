@@ -41,28 +41,28 @@ enum class TaskState : std::uint8_t {
 
 enum class Reason : std::uint16_t {
   none = 0,
-  deadline = 1,           // the deadline passed
-  max_queue_wait = 2,     // not dispatched within max_queue_wait
-  canceled = 3,           // the client asked
-  shutdown = 4,           // the daemon stops
-  stale_handle = 5,       // the segment's exporter is another one than was opened
-  not_permitted = 6,      // the region's rights do not allow it
-  out_of_range = 7,       // not inside a registered region
-  unknown_region = 8,     // the local region is not registered (any more)
-  no_route = 9,           // no route within the route budget
-  peer_lost = 10,         // the exporter or its host went away
-  daemon_gone = 11,       // the daemon died and the work was not to be repeated, or it stayed away
-  memory_fault = 12,      // touching the memory failed (truncated, hole, no memory)
-  transport_error = 13,   // the transport failed the chunk
-  over_limit = 14,        // admitted nothing: a host, class or client limit
-  over_credit = 15,       // the client consumed more than was granted
-  unmeetable = 16,        // the deadline cannot be met
-  draining = 17,          // the daemon takes no new work
-  invalid_cell = 18,      // the request broke the protocol
-  too_large = 19,         // longer than the largest owner
-  mailbox_full = 20,      // the receiver of a notification does not take any more
+  deadline = 1,          // the deadline passed
+  max_queue_wait = 2,    // not dispatched within max_queue_wait
+  canceled = 3,          // the client asked
+  shutdown = 4,          // the daemon stops
+  stale_handle = 5,      // the segment's exporter is another one than was opened
+  not_permitted = 6,     // the region's rights do not allow it
+  out_of_range = 7,      // not inside a registered region
+  unknown_region = 8,    // the local region is not registered (any more)
+  no_route = 9,          // no route within the route budget
+  peer_lost = 10,        // the exporter or its host went away
+  daemon_gone = 11,      // the daemon died and the work was not to be repeated, or it stayed away
+  memory_fault = 12,     // touching the memory failed (truncated, hole, no memory)
+  transport_error = 13,  // the transport failed the chunk
+  over_limit = 14,       // admitted nothing: a host, class or client limit
+  over_credit = 15,      // the client consumed more than was granted
+  unmeetable = 16,       // the deadline cannot be met
+  draining = 17,         // the daemon takes no new work
+  invalid_cell = 18,     // the request broke the protocol
+  too_large = 19,        // longer than the largest owner
+  mailbox_full = 20,     // the receiver of a notification does not take any more
   predecessor_failed = 21,  // a notification's data did not complete
-  unknown_segment = 22,   // the segment handle is not open
+  unknown_segment = 22,     // the segment handle is not open
 };
 inline constexpr std::uint16_t kReasonCount = 23;
 
@@ -77,6 +77,8 @@ std::string_view remedy(Reason reason);
 bool may_retry(StatusCode code);
 bool may_retry(Reason reason);
 
-constexpr bool is_terminal(TaskState state) { return state != TaskState::pending; }
+constexpr bool is_terminal(TaskState state) {
+  return state != TaskState::pending;
+}
 
 }  // namespace tentq

@@ -20,8 +20,12 @@ struct MonotonicTime {
 };
 using Time = MonotonicTime::time_point;
 
-constexpr Time time_from_ns(std::int64_t ns) { return Time{Duration{ns}}; }
-constexpr std::int64_t to_ns(Time time) { return time.time_since_epoch().count(); }
+constexpr Time time_from_ns(std::int64_t ns) {
+  return Time{Duration{ns}};
+}
+constexpr std::int64_t to_ns(Time time) {
+  return time.time_since_epoch().count();
+}
 // "Never": later than every deadline.
 inline constexpr Time kNever = Time::max();
 
@@ -48,10 +52,18 @@ class Bytes {
 };
 
 namespace literals {
-constexpr Bytes operator""_B(unsigned long long n) { return Bytes{n}; }
-constexpr Bytes operator""_KiB(unsigned long long n) { return Bytes{n << 10}; }
-constexpr Bytes operator""_MiB(unsigned long long n) { return Bytes{n << 20}; }
-constexpr Bytes operator""_GiB(unsigned long long n) { return Bytes{n << 30}; }
+constexpr Bytes operator""_B(unsigned long long n) {
+  return Bytes{n};
+}
+constexpr Bytes operator""_KiB(unsigned long long n) {
+  return Bytes{n << 10};
+}
+constexpr Bytes operator""_MiB(unsigned long long n) {
+  return Bytes{n << 20};
+}
+constexpr Bytes operator""_GiB(unsigned long long n) {
+  return Bytes{n << 30};
+}
 }  // namespace literals
 
 }  // namespace tentq
