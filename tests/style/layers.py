@@ -34,7 +34,7 @@ LAYERS = {
         ("proto", "shm", "transports", "daemon/core"),
         (INTERPROCESS, r"boost/asio.*", r"boost/system/.+", r"spdlog/.+", r"systemd/.+", SYSTEM) + TOOLS,
         BOOST
-        + ("spdlog::spdlog", "CLI11::CLI11", "nlohmann_json::nlohmann_json", "PkgConfig::SYSTEMD"),
+        + ("spdlog::spdlog", "CLI11::CLI11", "nlohmann_json::nlohmann_json", "PkgConfig::systemd"),
     ),
     "tests": Layer(
         ("proto", "shm", "client", "client/ctl", "transports", "daemon/core", "daemon"), (r".+",), (r".+",)
