@@ -64,9 +64,10 @@ class BandwidthClient {
     }
     Report report;
     if (order.kind == OrderKind::limit) {
-      report.figure = copy_limit_bytes_per_second(destination_, source_, options_.size,
-                                                  options_.depth, options_.passes()) /
-                      1e9;
+      const CopyLimit limit = measure_copy_limit(destination_, source_, options_.size,
+                                                 options_.depth, options_.passes());
+      report.figure = limit.gb_per_s;
+      report.text.assign(limit.best_routine);
     } else {
       report.begin_ns = now_ns();
       move_all(&report);
@@ -144,11 +145,13 @@ class BandwidthRounds : public RoundPair {
   double limit(unsigned round) override {
     const Report report = order_one(*clients_.front(), {OrderKind::limit, round, 0});
     errors_ += report.errors;
+    limit_routine_ = report.text.view();
     return report.figure;
   }
 
   std::uint64_t verified_ = 0;
   std::uint64_t errors_ = 0;
+  std::string limit_routine_;  // of the last round
 
  private:
   std::vector<test::Role*> clients_;
@@ -198,6 +201,7 @@ Outcome run_bandwidth(const CommonOptions& common, const BandwidthOptions& optio
   outcome.correct = rounds.errors_ == 0;
   outcome.figures = {{"gb_per_s", median(comparison.subjects)},
                      {"limit_gb_per_s", median(comparison.limits)},
+                     {"limit_routine", rounds.limit_routine_},
                      {"ratio", comparison.ratio},
                      {"verified", rounds.verified_},
                      {"errors", rounds.errors_},

@@ -1,0 +1,179 @@
+// Every command of tentq-bench on a private daemon, with counts so small that only the shape of the
+// answer and the bytes are judged, never a speed.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/bench/statistics.h"
+#include "tests/support/temp_directory.h"
+
+namespace tentq::bench {
+namespace {
+
+using nlohmann::json;
+
+struct Answer {
+  int exit_code = -1;
+  std::string output;
+};
+
+Answer run(const std::string& arguments) {
+  const std::string command =
+      std::string(TENTQ_BENCH_PATH) + " " + arguments + " --tentqd " + TENTQ_TENTQD_PATH;
+  Answer answer;
+  FILE* pipe = ::popen(command.c_str(), "re");
+  if (pipe == nullptr) return answer;
+  char buffer[4096];
+  std::size_t got = 0;
+  while ((got = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0) answer.output.append(buffer, got);
+  const int status = ::pclose(pipe);
+  answer.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  return answer;
+}
+
+json figures(const std::string& arguments) {
+  const Answer answer = run(arguments + " --json");
+  EXPECT_EQ(answer.exit_code, 0) << answer.output;
+  const json object = json::parse(answer.output, nullptr, false);
+  EXPECT_TRUE(object.is_object()) << answer.output;
+  return object.is_object() ? object : json::object();
+}
+
+void expect_numbers(const json& object, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(object.contains(key)) << key << " in " << object.dump();
+    EXPECT_TRUE(object[key].is_number()) << key;
+  }
+}
+
+void expect_verdict(const json& object) {
+  const std::string verdict = object.value("verdict", "none");
+  EXPECT_TRUE(verdict == "pass" || verdict == "fail" || verdict == "inconclusive") << verdict;
+}
+
+TEST(BenchSmoke, Latency) {
+  for (const std::string op : {"read", "write"}) {
+    const json object =
+        figures("latency --transport shm --size 4KiB --count 900 --bound 1000 --op " + op);
+    expect_numbers(object, {"p50_us", "p99_us", "p999_us", "limit_p50_us", "ratio_p50"});
+    EXPECT_GE(object.value("verified", 0), 900);
+    EXPECT_EQ(object.value("errors", -1), 0);
+    EXPECT_GT(object.value("p50_us", 0.0), 0);
+    expect_verdict(object);
+  }
+}
+
+TEST(BenchSmoke, Bandwidth) {
+  const json object = figures(
+      "bandwidth --transport shm --size 128KiB --depth 4 --clients 2 --bytes 2MiB --bound 0.0001");
+  expect_numbers(object, {"gb_per_s", "limit_gb_per_s", "ratio"});
+  EXPECT_GE(object.value("verified", 0), 2 * 4 * 9);
+  EXPECT_EQ(object.value("errors", -1), 0);
+  expect_verdict(object);
+}
+
+TEST(BenchSmoke, Submit) {
+  const json object = figures("submit --clients 1 --batch 64 --owners 1000 --bound 1");
+  expect_numbers(object, {"owners_per_s", "ring_limit_per_s", "ratio"});
+  EXPECT_GE(object.value("verified", 0), 9000);
+  EXPECT_EQ(object.value("errors", -1), 0);
+  expect_verdict(object);
+}
+
+TEST(BenchSmoke, Core) {
+  const json object = figures("core --owners 10000");
+  for (const std::string key : {"ns_per_owner", "random_access_ns"}) {
+    ASSERT_TRUE(object.contains(key)) << object.dump();
+    expect_numbers(object[key], {"1000", "10000"});
+  }
+  EXPECT_EQ(object.value("allocations_after_start", -1), 0);
+}
+
+TEST(BenchSmoke, Idle) {
+  const json object = figures("idle --seconds 0.2 --clients 3");
+  expect_numbers(object, {"daemon_cpu_percent", "wakeups_per_s"});
+  EXPECT_EQ(object.value("missed_wakeups", -1), 0);
+}
+
+class ReplaySmoke : public ::testing::Test {
+ protected:
+  // Conversations that grow by turns, all with block 0 first.
+  void SetUp() override {
+    constexpr std::uint64_t kSeed = 3;
+    RecordProperty("seed", static_cast<int>(kSeed));
+    Random random(kSeed);
+    std::vector<std::vector<std::uint64_t>> conversations(8, {0});
+    std::ofstream file(trace_);
+    for (int i = 0; i < kRequests; ++i) {
+      auto& blocks = conversations[random.below(conversations.size())];
+      for (std::uint64_t n = 1 + random.below(6); n > 0; --n) blocks.push_back(next_block_++);
+      if (blocks.size() > 40) blocks = {0, next_block_++};
+      file << json{{"timestamp", i * 10}, {"input_length", 1}, {"hash_ids", blocks}}.dump() << '\n';
+    }
+  }
+  json replay(const std::string& options) {
+    return figures("replay --quiet --trace " + trace_ +
+                   " --block 16KiB --engine-memory 4MiB --speedup 0 " + options);
+  }
+  static void expect_all_right(const json& object) {
+    expect_numbers(object,
+                   {"requests", "blocks_read", "blocks_written", "blocks_read_vs_lru", "retries",
+                    "bytes", "verify_errors", "rejected", "fg_p50_us", "fg_p99_us", "gb_per_s"});
+    EXPECT_EQ(object.value("requests", 0), kRequests);
+    EXPECT_EQ(object.value("verify_errors", -1), 0);
+    EXPECT_EQ(object.value("lost", -1), 0);
+    EXPECT_EQ(object.value("outstanding_owners", -1), 0);
+    EXPECT_EQ(object.value("outstanding_bytes", -1), 0);
+    EXPECT_GT(object.value("blocks_read", 0), 0);
+  }
+
+  static constexpr int kRequests = 300;
+  test::TempDirectory directory_{"tentq-bench-smoke"};
+  const std::string trace_ = directory_.file("trace.jsonl");
+  std::uint64_t next_block_ = 1;
+};
+
+TEST_F(ReplaySmoke, ServesWhatAnExactLruServes) {
+  const json object = replay("--stores 2 --engines 2 --store-memory 64MiB");
+  expect_all_right(object);
+  EXPECT_GE(object.value("blocks_read_vs_lru", 0.0), 0.95);
+}
+
+TEST_F(ReplaySmoke, EvictsWithoutHarmToWhatIsRead) {
+  const json object = replay("--stores 3 --engines 2 --store-memory 3MiB --policy strict");
+  expect_all_right(object);
+}
+
+TEST_F(ReplaySmoke, SurvivesItsDaemonsDeath) {
+  const json object = replay("--stores 2 --engines 1 --store-memory 64MiB --kill-daemon 2");
+  expect_all_right(object);
+  EXPECT_EQ(object.value("daemon_kills", 0), 2);
+}
+
+TEST_F(ReplaySmoke, GoesOnBesideAFlood) {
+  const json object = replay("--stores 1 --engines 1 --store-memory 64MiB --flood 64MiB");
+  expect_all_right(object);
+  EXPECT_GE(object.value("flood_bytes", -1), 0);
+}
+
+TEST_F(ReplaySmoke, RefusesABadTraceWithItsLine) {
+  std::ofstream(trace_, std::ios::app) << "nonsense\n";
+  const Answer answer = run("replay --json --trace " + trace_ + " 2>&1");
+  EXPECT_EQ(answer.exit_code, 1);
+  EXPECT_NE(answer.output.find(":301: not JSON"), std::string::npos) << answer.output;
+}
+
+TEST(BenchSmoke, BadUsageEndsWithTwo) {
+  EXPECT_EQ(run("latency --size 3 2>&1").exit_code, 2);
+  EXPECT_EQ(run("latency --size 12 2>&1").exit_code, 2);
+  EXPECT_EQ(run("nonsense 2>&1").exit_code, 2);
+  EXPECT_EQ(run("replay --trace /nonexistent 2>&1").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace tentq::bench
