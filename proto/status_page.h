@@ -67,6 +67,7 @@ struct StatusPageBody {
   std::uint32_t state;  // DaemonState
   std::int64_t started_ns;
   std::int64_t updated_ns;
+  std::uint64_t updates;  // rises with every picture: the later of two copies has more
   Text<112> socket_path;
   Text<112> admin_socket_path;
   Text<16> policy;
@@ -103,14 +104,14 @@ struct StatusPageBody {
   StatusPageError errors[kStatusErrors];
 };
 static_assert(std::is_trivially_copyable_v<StatusPageBody>);
-static_assert(offsetof(StatusPageBody, socket_path) == 72);
-static_assert(offsetof(StatusPageBody, sessions) == 312);
-static_assert(offsetof(StatusPageBody, reaped_clients) == 352);
-static_assert(offsetof(StatusPageBody, rejected) == 472);
-static_assert(offsetof(StatusPageBody, classes) == 728);
-static_assert(offsetof(StatusPageBody, lanes) == 1176);
-static_assert(offsetof(StatusPageBody, errors) == 2712);
-static_assert(sizeof(StatusPageBody) == 16024);
+static_assert(offsetof(StatusPageBody, socket_path) == 80);
+static_assert(offsetof(StatusPageBody, sessions) == 320);
+static_assert(offsetof(StatusPageBody, reaped_clients) == 360);
+static_assert(offsetof(StatusPageBody, rejected) == 480);
+static_assert(offsetof(StatusPageBody, classes) == 736);
+static_assert(offsetof(StatusPageBody, lanes) == 1184);
+static_assert(offsetof(StatusPageBody, errors) == 2720);
+static_assert(sizeof(StatusPageBody) == 16032);
 static_assert(kReasonCount <= kStatusReasons);
 
 inline constexpr std::size_t kStatusWords = sizeof(StatusPageBody) / 8;

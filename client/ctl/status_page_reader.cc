@@ -44,7 +44,7 @@ bool read_body(const StatusPage& page, StatusPageBody* body) {
   for (int i = 0; i < kMostTries; ++i) {
     const bool first = load_status(page.copies[0], body);
     const bool second = load_status(page.copies[1], other.get());
-    if (second && (!first || other->updated_ns > body->updated_ns)) *body = *other;
+    if (second && (!first || other->updates > body->updates)) *body = *other;
     if (first || second) return true;
   }
   return false;

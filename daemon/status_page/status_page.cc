@@ -169,6 +169,7 @@ StatusPageWriter::StatusPageWriter(ipc::mapped_region region, const StatusPageId
 void StatusPageWriter::update(const Inspection& inspection, const ErrorBook& errors) {
   const Time now = inspection.now();
   body_->updated_ns = to_ns(now);
+  ++body_->updates;
   fill_daemon(inspection.daemon(), body_.get());
   fill_core(inspection.core(), now, body_.get());
   fill_lanes(inspection.lanes(), body_.get());
