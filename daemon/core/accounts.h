@@ -1,5 +1,5 @@
-// What is charged and what is promised, at every level that has a limit: host, class, client,
-// session. Both sums stay at or below the level's limit. Conductor thread.
+// What is promised at every level that has a limit (host, class, client, session), and what is
+// outstanding. A promise covers what it becomes: no sum ever exceeds its limit. Conductor thread.
 #pragma once
 
 #include <array>
@@ -23,12 +23,10 @@ struct Level {
   // What may still be promised to whoever waits first, to anybody else.
   Amounts room() const { return minus_saturating(limit, committed); }
   Amounts room_beside_holds() const { return minus_saturating(room(), held); }
-  void update_short() {
-    is_short = !fits(held, room()) || !is_zero(asked) || !fits(committed, limit);
-  }
+  bool lacks() const { return !fits(held, room()) || !is_zero(asked) || !fits(committed, limit); }
 };
 
-// Where one owner or one session's class is charged. The order is that in which limits are judged.
+// The levels of one session's class.
 inline constexpr std::size_t kLevels = 4;
 using LevelPath = std::array<Level*, kLevels>;
 
@@ -48,27 +46,43 @@ class Accounts {
   const Level& of_class(std::uint32_t cls) const { return classes_[cls]; }
   const Level& of_client(std::uint32_t client) const { return clients_[client]; }
   const Level& of_session(std::uint32_t session) const { return sessions_[session]; }
+  // Outstanding, of all sessions together.
+  const Amounts& users() const { return users_; }
   const Amounts& internal() const { return internal_; }
 
   void set_limits(const Limits& limits);
-  // Every sum within its limit; Σ of the levels' outstanding equals the host's.
+  // Of a session that comes; nothing of an earlier one may be left.
+  void set_session_limit(std::uint32_t session, const Amounts& limit);
+  // After any change of a level.
+  void update_short(Level& level) {
+    const bool now_short = level.lacks();
+    if (now_short == level.is_short) return;
+    level.is_short = now_short;
+    short_count_ += now_short ? 1 : -1;
+  }
+  bool none_short() const { return short_count_ == 0; }
+  // Every promise is within its limit, and covers what is outstanding.
   void check() const;
 
-  // Users: at all four levels. Internal work: at the host, its class and its session.
-  void charge(const Amounts& amounts, std::uint32_t session, std::uint32_t client,
-              std::uint32_t cls, bool internal);
-  void release(const Amounts& amounts, std::uint32_t session, std::uint32_t client,
-               std::uint32_t cls, bool internal);
+  void charge(const Amounts& amounts, bool internal) {
+    core::charge(internal ? internal_ : users_, amounts);
+    if (internal) update_host_limit();
+  }
+  void release(const Amounts& amounts, bool internal) {
+    core::release(internal ? internal_ : users_, amounts);
+    if (internal) update_host_limit();
+  }
   // What internal work may still take: never what users were promised.
-  Amounts internal_room(std::uint32_t cls) const;
-  // Of users and internal work together.
-  Amounts outstanding() const { return plus_saturating(host_.outstanding, internal_); }
+  Amounts internal_room() const;
+  Amounts outstanding() const { return plus_saturating(users_, internal_); }
 
  private:
   void update_host_limit();
 
+  std::int32_t short_count_ = 0;  // levels that are short
   Amounts host_total_;
   Amounts reserve_;
+  Amounts users_;     // outstanding
   Amounts internal_;  // outstanding
   Level host_;        // of users; its limit leaves room for internal work
   std::array<Level, kMaxClasses> classes_{};

@@ -93,7 +93,7 @@ Reason State::judge_limits(const Submitted& call, const Amounts& total) {
   const std::uint32_t cls = static_cast<std::uint32_t>(index_of(call.cls));
   if (is_internal(call.cls)) {
     if (!fits(total, least(limits.host, limits.classes[cls].outstanding))) return Reason::too_large;
-    if (fits(total, accounts_.internal_room(cls))) return Reason::none;
+    if (fits(total, accounts_.internal_room())) return Reason::none;
     counters.internal_reserve_exhausted += 1;
     return Reason::over_limit;
   }
@@ -104,8 +104,11 @@ Reason State::judge_limits(const Submitted& call, const Amounts& total) {
     if (!fits(total, levels[l]->limit)) return Reason::too_large;
   }
   if (!credit_.covers(session, cls, total)) return Reason::over_credit;
-  for (const Level* level : levels) {
-    if (!fits(total, minus_saturating(level->limit, level->outstanding))) return Reason::over_limit;
+  // Credit is covered by the limits, unless these were lowered since.
+  for (std::size_t l = 0; l < kLevels; ++l) {
+    if (fits(levels[l]->committed, levels[l]->limit)) continue;
+    const Amounts outstanding = credit_.outstanding_at(l, session, cls);
+    if (!fits(total, minus_saturating(levels[l]->limit, outstanding))) return Reason::over_limit;
   }
   return Reason::none;
 }
@@ -128,8 +131,10 @@ void State::admit(const Submitted& call, std::span<const OwnerSpec> specs, const
   const std::uint32_t cls = static_cast<std::uint32_t>(index_of(call.cls));
   Session& session = sessions_[index];
   const bool internal = is_internal(call.cls);
-  accounts_.charge(total, index, session.client, cls, internal);
-  if (!internal) {
+  accounts_.charge(total, internal);
+  if (internal) {
+    credit_.charge_internal(index, total);
+  } else {
     credit_.spend(index, cls, total);
     if (call.replayed) credit_.spend_replay(index, cls, total);
   }
@@ -167,12 +172,12 @@ void State::admit_one(const Submitted& call, const OwnerSpec& spec, std::uint32_
   announcements_.push(index);
   queue_bytes(owner, spec.length);
   if (spec.lane.valid()) {
-    move(index, OwnerAction::admit);
+    move<OwnerAction::admit>(owner);
     enter_leaf(index, false);
   } else {
     owner.flags |= kRouteUnasked;
     owners.extras(index).segment = spec.remote_segment.value();
-    move(index, OwnerAction::admit_unrouted);
+    move<OwnerAction::admit_unrouted>(owner);
     enter_list(&unrouted_[owner.cls], index);
   }
   start_expiry(index, spec);

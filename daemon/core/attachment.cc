@@ -12,11 +12,9 @@ void State::on(const SessionOpened& event) {
   session.client = event.client.value();
   session.class_mask = event.class_mask & ((1u << kMaxClasses) - 1);
   session.slots = event.slots;
-  Level& level = accounts_.of_session(index);
-  TENTQ_CHECK(is_zero(level.outstanding) && is_zero(level.committed));
-  level = Level{};
-  level.limit = event.limit;
-  level.limit.owners = std::min<std::uint64_t>(event.limit.owners, event.slots);
+  Amounts limit = event.limit;
+  limit.owners = std::min<std::uint64_t>(limit.owners, event.slots);
+  accounts_.set_session_limit(index, limit);
   picker_.set_client_weight(session.client, event.weight);
   credit_.open(index, session.client, session.class_mask, event.replayed);
 }

@@ -56,12 +56,6 @@ void ChunkTable::ask_cancel(std::uint32_t index) {
   cancel_tail_ = index;
 }
 
-std::uint32_t ChunkTable::take_cancel() {
-  const std::uint32_t index = cancel_head_;
-  if (index != kNone) forget_cancel(index);
-  return index;
-}
-
 void ChunkTable::forget_cancel(std::uint32_t index) {
   ChunkRecord& record = records_[index];
   if (!record.cancel_untold) return;

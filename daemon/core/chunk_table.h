@@ -46,9 +46,10 @@ class ChunkTable {
     return {owner, records_[index].attempt, index};
   }
 
-  // Cancels to be told, in the order in which they were asked for; take_cancel: kNone when none is.
+  // Cancels to be told, in the order in which they were asked for; kNone when there is none.
   void ask_cancel(std::uint32_t index);
-  std::uint32_t take_cancel();
+  std::uint32_t next_cancel() const { return cancel_head_; }
+  void told_cancel() { forget_cancel(cancel_head_); }
 
  private:
   void link(std::uint32_t* list, std::uint32_t index);

@@ -76,11 +76,11 @@ void State::requeue(std::uint32_t index, std::uint32_t chunk) {
   if (owner.in_flight == 0 && owner.completed == 0) {
     // As if it had never been dispatched: it may wait in the queue as long as it asked for.
     owner.dispatched_ns = 0;
-    move(index, OwnerAction::take_back_all);
+    move<OwnerAction::take_back_all>(owner);
     wheel_.drop(index);
     arm(index);
   } else {
-    move(index, OwnerAction::take_back);
+    move<OwnerAction::take_back>(owner);
   }
   if (left_its_leaf) {
     enter_leaf(index, true);

@@ -6,21 +6,6 @@
 namespace tentq::core {
 namespace {
 
-// Index of a set bit, which is cleared; kNone when there is none.
-std::uint32_t take_bit(std::vector<std::uint64_t>& words) {
-  for (std::size_t w = 0; w < words.size(); ++w) {
-    if (words[w] == 0) continue;
-    const std::uint32_t bit = static_cast<std::uint32_t>(std::countr_zero(words[w]));
-    words[w] &= words[w] - 1;
-    return static_cast<std::uint32_t>(w) * 64 + bit;
-  }
-  return kNone;
-}
-
-void set_bit(std::vector<std::uint64_t>& words, std::uint32_t index) {
-  words[index / 64] |= std::uint64_t{1} << index % 64;
-}
-
 SessionId session_of(std::uint32_t index) {
   return SessionId{index / static_cast<std::uint32_t>(kMaxClasses)};
 }
@@ -34,8 +19,8 @@ AdmissionCredit::AdmissionCredit(std::uint32_t sessions, Accounts* accounts)
     : accounts_(accounts),
       credits_(std::size_t{sessions} * kMaxClasses),
       holders_(sessions),
-      raises_((credits_.size() + 63) / 64),
-      reclaims_((credits_.size() + 63) / 64) {
+      raises_(sessions * static_cast<std::uint32_t>(kMaxClasses)),
+      reclaims_(sessions * static_cast<std::uint32_t>(kMaxClasses)) {
   held_.reserve(kLevels * credits_.size());
 }
 
@@ -62,7 +47,7 @@ void AdmissionCredit::grant(std::uint32_t index, const LevelPath& path, const Am
   for (Level* level : path) {
     charge(level->committed, amounts);
     level->asked = minus_saturating(level->asked, amounts);
-    level->update_short();
+    accounts_->update_short(*level);
   }
   mark_raise(index);
 }
@@ -70,22 +55,39 @@ void AdmissionCredit::grant(std::uint32_t index, const LevelPath& path, const Am
 void AdmissionCredit::withdraw(const LevelPath& path, const Amounts& amounts) {
   for (Level* level : path) {
     core::release(level->committed, amounts);
-    level->update_short();
+    accounts_->update_short(*level);
   }
   changed_ = true;
 }
 
 void AdmissionCredit::mark_raise(std::uint32_t index) {
-  if (credits_[index].raise_untold) return;
-  credits_[index].raise_untold = true;
-  set_bit(raises_, index);
+  Credit& credit = credits_[index];
+  credit.raise_untold = true;
+  if (credit.in_raises) return;
+  credit.in_raises = true;
+  raises_.push(index);
+}
+
+void AdmissionCredit::mark_reclaim(std::uint32_t index, const Amounts& amounts) {
+  Credit& credit = credits_[index];
+  credit.reclaim = amounts;
+  credit.reclaim_untold = true;
+  reclaims_open_ += 1;
+  if (credit.in_reclaims) return;
+  credit.in_reclaims = true;
+  reclaims_.push(index);
 }
 
 void AdmissionCredit::open(std::uint32_t session, std::uint32_t client, std::uint32_t class_mask,
                            const Amounts (&replayed)[kMaxClasses]) {
   holders_[session] = {true, client, class_mask};
   const std::uint32_t first = session * static_cast<std::uint32_t>(kMaxClasses);
-  for (std::uint32_t c = 0; c < kMaxClasses; ++c) credits_[first + c] = Credit{};
+  for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
+    Credit fresh;
+    fresh.in_raises = credits_[first + c].in_raises;
+    fresh.in_reclaims = credits_[first + c].in_reclaims;
+    credits_[first + c] = fresh;
+  }
   const auto granted_class = [class_mask](std::uint32_t c) {
     return c != index_of(ClassId::internal) && (class_mask >> c & 1u) != 0;
   };
@@ -114,8 +116,6 @@ void AdmissionCredit::close(std::uint32_t session) {
     leave_wish(i);
     if (credit.reclaim_untold || credit.reclaim_open) reclaims_open_ -= 1;
     credit.reclaim_untold = credit.reclaim_open = credit.raise_untold = false;
-    reclaims_[i / 64] &= ~(std::uint64_t{1} << i % 64);
-    raises_[i / 64] &= ~(std::uint64_t{1} << i % 64);
     withdraw(path(i), credit.unused());
     credit.granted = credit.spent;
   }
@@ -144,17 +144,58 @@ void AdmissionCredit::release(std::uint32_t session, std::uint32_t cls, const Am
   const std::uint32_t index = session * static_cast<std::uint32_t>(kMaxClasses) + cls;
   Credit& credit = credits_[index];
   charge(credit.released, amounts);
-  const LevelPath levels = path(index);
-  bool keep = !holders_[session].open;
-  for (const Level* level : levels) keep = keep || level->is_short;
-  if (!keep && fits(amounts, minus({kMost, kMost, kMost}, credit.granted))) {
-    charge(credit.granted, amounts);
-    if (credit.reclaim_open) charge(credit.reclaim, amounts);
-    mark_raise(index);
+  if (cls == index_of(ClassId::internal)) return;
+  const bool countable = fits(amounts, minus({kMost, kMost, kMost}, credit.granted));
+  const bool others_lack = !accounts_->none_short() && is_short(index);
+  if (!holders_[session].open || others_lack || !countable) {
+    keep(index, amounts);
     return;
   }
+  charge(credit.granted, amounts);
+  if (credit.reclaim_open) charge(credit.reclaim, amounts);
+  mark_raise(index);
+}
+
+bool AdmissionCredit::is_short(std::uint32_t index) {
+  for (const Level* level : path(index)) {
+    if (level->is_short) return true;
+  }
+  return false;
+}
+
+// Released credit that is not granted again: it is there for those who lack it.
+void AdmissionCredit::keep(std::uint32_t index, const Amounts& amounts) {
+  const LevelPath levels = path(index);
   for (Level* level : levels) level->asked = minus_saturating(level->asked, amounts);
   withdraw(levels, amounts);
+}
+
+void AdmissionCredit::charge_internal(std::uint32_t session, const Amounts& amounts) {
+  Credit& credit = at(session, index_of(ClassId::internal));
+  charge(credit.granted, amounts);
+  charge(credit.spent, amounts);
+}
+
+Amounts AdmissionCredit::outstanding_of(std::uint32_t session) const {
+  Amounts sum;
+  for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
+    charge(sum, minus(of(session, c).spent, of(session, c).released));
+  }
+  return sum;
+}
+
+Amounts AdmissionCredit::outstanding_at(std::size_t level, std::uint32_t session,
+                                        std::uint32_t cls) const {
+  Amounts sum;
+  for (std::uint32_t s = 0; s < holders_.size(); ++s) {
+    if (level == 2 && holders_[s].client != holders_[session].client) continue;
+    if (level == 3 && s != session) continue;
+    for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
+      if ((level == 1 && c != cls) || c == index_of(ClassId::internal)) continue;
+      charge(sum, minus(of(s, c).spent, of(s, c).released));
+    }
+  }
+  return sum;
 }
 
 bool AdmissionCredit::spend_replay(std::uint32_t session, std::uint32_t cls,
@@ -183,28 +224,35 @@ void AdmissionCredit::consumed(std::uint32_t session, std::uint32_t cls, const A
 }
 
 std::optional<ReclaimCredit> AdmissionCredit::take_reclaim() {
-  const std::uint32_t index = take_bit(reclaims_);
-  if (index == kNone) return std::nullopt;
-  Credit& credit = credits_[index];
-  // What was submitted since it was decided has become charges; the rest is asked back.
-  credit.reclaim = largest(credit.spent, minus_saturating(credit.granted, credit.reclaim));
-  credit.reclaim_untold = false;
-  credit.reclaim_open = true;
-  credit.posted = credit.reclaim;
-  return ReclaimCredit{session_of(index), class_of(index), credit.reclaim};
+  while (!reclaims_.empty()) {
+    const std::uint32_t index = reclaims_.front();
+    reclaims_.pop();
+    Credit& credit = credits_[index];
+    credit.in_reclaims = false;
+    if (!credit.reclaim_untold) continue;
+    // What was submitted since it was decided has become charges; the rest is asked back.
+    credit.reclaim = largest(credit.spent, minus_saturating(credit.granted, credit.reclaim));
+    credit.reclaim_untold = false;
+    credit.reclaim_open = true;
+    credit.posted = credit.reclaim;
+    return ReclaimCredit{session_of(index), class_of(index), credit.reclaim};
+  }
+  return std::nullopt;
 }
 
 std::optional<RaiseCredit> AdmissionCredit::take_raise() {
-  for (;;) {
-    const std::uint32_t index = take_bit(raises_);
-    if (index == kNone) return std::nullopt;
+  while (!raises_.empty()) {
+    const std::uint32_t index = raises_.front();
+    raises_.pop();
     Credit& credit = credits_[index];
-    credit.raise_untold = false;
+    credit.in_raises = false;
     // An open reclaim ends with an answer, which tells anew.
-    if (credit.reclaim_open || credit.granted == credit.posted) continue;
+    if (!credit.raise_untold || credit.reclaim_open || credit.granted == credit.posted) continue;
+    credit.raise_untold = false;
     credit.posted = credit.granted;
     return RaiseCredit{session_of(index), class_of(index), credit.granted};
   }
+  return std::nullopt;
 }
 
 void AdmissionCredit::check() const {
@@ -214,6 +262,7 @@ void AdmissionCredit::check() const {
     const Credit& credit = credits_[i];
     TENTQ_CHECK(fits(credit.released, credit.spent) && fits(credit.spent, credit.granted));
     TENTQ_CHECK(!(credit.reclaim_untold && credit.reclaim_open));
+    TENTQ_CHECK(!credit.reclaim_untold || credit.in_reclaims);
     open_reclaims += credit.reclaim_untold || credit.reclaim_open ? 1 : 0;
     waiting += credit.wish_kind == WishKind::waiting ? 1 : 0;
   }

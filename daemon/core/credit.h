@@ -10,7 +10,7 @@
 
 #include "daemon/core/accounts.h"
 #include "daemon/core/effect.h"
-#include "daemon/core/slab.h"
+#include "daemon/core/rings.h"
 
 namespace tentq::core {
 
@@ -34,6 +34,8 @@ struct Credit {
   bool reclaim_untold = false;
   bool reclaim_open = false;  // told, not answered
   bool raise_untold = false;
+  bool in_reclaims = false;  // its place in the ring of what is to be told; it has one at most
+  bool in_raises = false;
 
   Amounts unused() const { return minus(granted, spent); }
 };
@@ -49,6 +51,8 @@ class AdmissionCredit {
   // Takes back what is unused, and forgets the session's wishes.
   void close(std::uint32_t session);
 
+  // Internal work needs no credit: it is only counted.
+  void charge_internal(std::uint32_t session, const Amounts& amounts);
   bool covers(std::uint32_t session, std::uint32_t cls, const Amounts& amounts) const {
     return fits(amounts, of(session, cls).unused());
   }
@@ -66,11 +70,20 @@ class AdmissionCredit {
   void limits_changed();
 
   // Serves wishes as far as there is something to give.
-  void rebalance(std::int64_t now_ns);
+  void rebalance(std::int64_t now_ns) {
+    const bool ask_again = waiting_count_ != 0 && ask_again_ns_ != 0 && now_ns >= ask_again_ns_;
+    if (changed_ || ask_again) serve_wishes(now_ns, ask_again);
+  }
   // While somebody waits, unused credit is asked back again at this time; 0 = nobody waits.
   std::int64_t next_ns() const { return waiting_count_ == 0 ? 0 : ask_again_ns_; }
+  bool has_news() const { return !raises_.empty() || !reclaims_.empty(); }
   std::optional<ReclaimCredit> take_reclaim();
   std::optional<RaiseCredit> take_raise();
+
+  // Charged to owners that have not ended: of a session, and of all that share a level (0 host,
+  // 1 class, 2 client, 3 session) with a session's class. O(sessions) for the latter.
+  Amounts outstanding_of(std::uint32_t session) const;
+  Amounts outstanding_at(std::size_t level, std::uint32_t session, std::uint32_t cls) const;
 
   const Credit& of(std::uint32_t session, std::uint32_t cls) const {
     return credits_[session * kMaxClasses + cls];
@@ -95,8 +108,12 @@ class AdmissionCredit {
   LevelPath path(std::uint32_t index);
   Amounts free_for(std::uint32_t index, const LevelPath& path) const;
   void grant(std::uint32_t index, const LevelPath& path, const Amounts& amounts);
+  bool is_short(std::uint32_t index);
+  void keep(std::uint32_t index, const Amounts& amounts);
   void withdraw(const LevelPath& path, const Amounts& amounts);
   void mark_raise(std::uint32_t index);
+  void mark_reclaim(std::uint32_t index, const Amounts& amounts);
+  void serve_wishes(std::int64_t now_ns, bool ask_again);
 
   List& list_of(std::uint32_t index);
   void enter_wish(std::uint32_t index, WishKind kind);
@@ -116,8 +133,8 @@ class AdmissionCredit {
   Accounts* accounts_;
   std::vector<Credit> credits_;  // [session][class]
   std::vector<Holder> holders_;
-  std::vector<std::uint64_t> raises_;    // bitmap of credits_
-  std::vector<std::uint64_t> reclaims_;  // bitmap of credits_
+  BoundedRing<std::uint32_t> raises_;    // credits whose grants are to be told
+  BoundedRing<std::uint32_t> reclaims_;  // credits of which some is to be asked back
   std::array<List, kMaxClasses> waiting_{};
   List brief_;
   std::vector<Level*> held_;  // levels that hold something for those who wait

@@ -4,7 +4,7 @@
 
 namespace tentq::core {
 
-std::optional<DispatchChunk> State::dispatch() {
+std::optional<Effect> State::dispatch() {
   LeafKey key;
   while (!chunks_.full() && picker_.pick(&key)) {
     const std::uint32_t index = leaves_.leaf(key).head;
@@ -64,9 +64,9 @@ DispatchChunk State::hand_over(std::uint32_t index, const LeafKey& key, std::uin
   picker_.pay(key, length);
   if (owner.handed == owner.length && (owner.flags & kHasReturned) == 0) {
     leave_leaf(index);
-    move(index, OwnerAction::hand_over_last);
+    move<OwnerAction::hand_over_last>(owner);
   } else {
-    move(index, OwnerAction::hand_over);
+    move<OwnerAction::hand_over>(owner);
   }
   const std::uint64_t offset = chunks_[chunk].offset;
   return {chunks_.id(chunk, owners.id(index)),

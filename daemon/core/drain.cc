@@ -35,7 +35,7 @@ bool State::purge_some() {
     Session& session = sessions_[s];
     if (session.purge == Reason::none) continue;
     while (session.purge_slot < session.slots) {
-      if (session.queued_owners + session.in_flight_owners == 0) break;
+      if (session.owners.live() == session.owners.in(OwnerState::draining)) break;
       if (budget-- == 0) return true;
       const std::uint32_t index = owners.find_slot(s, session.purge_slot++);
       if (index != kNone) end_early(index, TaskState::canceled, session.purge);

@@ -3,21 +3,6 @@
 #include "daemon/core/state.h"
 
 namespace tentq::core {
-namespace {
-
-OwnerAction action_of(TaskState outcome) {
-  switch (outcome) {
-    case TaskState::completed: return OwnerAction::complete;
-    case TaskState::failed:
-    case TaskState::timeout: return OwnerAction::fail;
-    case TaskState::canceled: return OwnerAction::cancel;
-    case TaskState::pending: break;
-  }
-  TENTQ_CHECK(!"an owner ends with an outcome");
-  return OwnerAction::fail;
-}
-
-}  // namespace
 
 void State::on(const CancelRequested& event) {
   if (!sessions_.is_open(event.session)) return;
@@ -25,31 +10,6 @@ void State::on(const CancelRequested& event) {
   // The slot may have ended, or have a newer owner: both are normal.
   if (index == kNone || owners[index].slot_generation != event.slot_generation) return;
   end_early(index, TaskState::canceled, Reason::canceled);
-}
-
-void State::move(std::uint32_t index, OwnerAction action) {
-  OwnerRecord& owner = owners[index];
-  const OwnerState from = owner.state;
-  const OwnerState to = next_state(from, action);
-  if (from == to) return;
-  count_state(owner, from, false);
-  owner.state = to;
-  count_state(owner, to, true);
-}
-
-void State::count_state(const OwnerRecord& owner, OwnerState state, bool enters) {
-  const std::uint64_t one = enters ? 1 : ~std::uint64_t{0};
-  ClassTally& tally = tallies_[owner.cls];
-  Session& session = sessions_[owner.session];
-  if (is_queued(state)) {
-    tally.queued_owners += one;
-    session.queued_owners += one;
-    if (state == OwnerState::route_pending) tally.route_pending_owners += one;
-  } else if (is_in_flight(state)) {
-    tally.in_flight_owners += one;
-    session.in_flight_owners += one;
-    if (state == OwnerState::draining) tally.draining_owners += one;
-  }
 }
 
 void State::enter_leaf(std::uint32_t index, bool put_back) {
@@ -113,7 +73,7 @@ void State::end_early(std::uint32_t index, TaskState outcome, Reason reason) {
   }
   owner.outcome = outcome;
   owner.reason = static_cast<std::uint8_t>(reason);
-  move(index, OwnerAction::drain);
+  move<OwnerAction::drain>(owner);
   for (std::uint32_t c = owner.chunks; c != kNone; c = chunks_[c].next) chunks_.ask_cancel(c);
 }
 
@@ -149,22 +109,41 @@ void State::settle(std::uint32_t index) {
   }
 }
 
+void State::end_state(OwnerRecord& owner, TaskState outcome) {
+  switch (outcome) {
+    case TaskState::completed:
+      counters.completed += 1;
+      move<OwnerAction::complete>(owner);
+      return;
+    case TaskState::failed:
+      counters.failed += 1;
+      move<OwnerAction::fail>(owner);
+      return;
+    case TaskState::timeout:
+      counters.timed_out += 1;
+      move<OwnerAction::fail>(owner);
+      return;
+    case TaskState::canceled:
+      counters.canceled += 1;
+      move<OwnerAction::cancel>(owner);
+      return;
+    case TaskState::pending: break;
+  }
+  TENTQ_CHECK(!"an owner ends with an outcome");
+}
+
 void State::finish(std::uint32_t index, TaskState outcome, Reason reason) {
   OwnerRecord& owner = owners[index];
   TENTQ_CHECK(owner.in_flight == 0);
-  move(index, action_of(outcome));
+  end_state(owner, outcome);
   wheel_.drop(index);
   owners.leave_slot(index);
   const Amounts amounts = owner.amounts();
-  accounts_.release(amounts, owner.session, owner.client, owner.cls, owner.internal());
-  if (!owner.internal()) credit_.release(owner.session, owner.cls, amounts);
+  accounts_.release(amounts, owner.internal());
+  credit_.release(owner.session, owner.cls, amounts);
   owner.outcome = outcome;
   owner.reason = static_cast<std::uint8_t>(reason);
   owner.order = static_cast<std::uint64_t>(now_ns);
-  counters.completed += outcome == TaskState::completed ? 1 : 0;
-  counters.failed += outcome == TaskState::failed ? 1 : 0;
-  counters.timed_out += outcome == TaskState::timeout ? 1 : 0;
-  counters.canceled += outcome == TaskState::canceled ? 1 : 0;
   enter_list(&ended_, index);
 }
 

@@ -80,13 +80,6 @@ bool State::expire_some() {
   return true;
 }
 
-void State::advance(Time now) {
-  now_ns = std::max(now_ns, to_ns(now));
-  lanes_.advance(now_ns);
-  more_to_do_ = expire_some();
-  if (sessions_.purging() != 0) more_to_do_ = purge_some() || more_to_do_;
-}
-
 std::optional<Time> State::next_deadline() const {
   if (more_to_do_) return time_from_ns(now_ns);
   std::int64_t first = 0;

@@ -68,11 +68,13 @@ WaitCause State::wait_cause(const OwnerRecord& owner, std::uint32_t index) const
   }
   if (lanes_[owner.lane].paused_until_ns != 0) return WaitCause::backoff;
   if (leaves_.leaf(leaves_.key_of(owner)).head != index) return WaitCause::order;
-  if (!lanes_.ready(owner.internal()).has(owner.lane)) return WaitCause::window;
+  const Lane& lane = lanes_[owner.lane];
+  const std::uint64_t need =
+      std::max<std::uint64_t>(1, owner.internal() ? lane.internal_need : lane.need);
+  if (!lanes_.fits(owner.lane, need, owner.internal())) return WaitCause::window;
   // A head whose lane is ready: others of its class have their turn, or other classes.
   for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
-    if (c != owner.cls && leaves_.lanes_of(c).meets(lanes_.ready(false)))
-      return WaitCause::class_order;
+    if (c != owner.cls && leaves_.lanes_of(c).meets(lanes_.ready())) return WaitCause::class_order;
   }
   return WaitCause::order;
 }
@@ -91,19 +93,24 @@ Time State::oldest_enqueued(std::uint32_t cls) const {
     client = leaves_.next_client(cls, client, lanes);
     if (client == kNone || (!first && client <= last)) break;
     last = client;
-    const LaneSet& filled = leaves_.lanes_of(cls, client);
-    for (std::uint32_t lane = 0; lane < lanes_.count(); ++lane) {
-      if (filled.has(lane)) consider(leaves_.leaf({cls, client, lane}).head);
-    }
+    leaves_.lanes_of(cls, client).for_each([&](std::uint32_t lane) {
+      consider(leaves_.leaf({cls, client, lane}).head);
+    });
   }
   return oldest == std::numeric_limits<std::int64_t>::max() ? kNever : time_from_ns(oldest);
 }
 
 ClassTotals State::class_totals(std::uint32_t cls) const {
   const ClassTally& tally = tallies_[cls];
-  return {tally.queued_owners,   tally.queued_bytes,         tally.in_flight_owners,
-          tally.in_flight_bytes, tally.route_pending_owners, tally.draining_owners,
-          oldest_enqueued(cls)};
+  ClassTotals totals;
+  totals.queued_owners = tally.owners.queued();
+  totals.queued_bytes = tally.queued_bytes;
+  totals.in_flight_owners = tally.owners.in_flight();
+  totals.in_flight_bytes = tally.in_flight_bytes;
+  totals.route_pending_owners = tally.owners.in(OwnerState::route_pending);
+  totals.draining_owners = tally.owners.in(OwnerState::draining);
+  totals.oldest_enqueued = oldest_enqueued(cls);
+  return totals;
 }
 
 LaneTotals State::lane_totals(std::uint32_t index) const {
@@ -115,8 +122,12 @@ LaneTotals State::lane_totals(std::uint32_t index) const {
 SessionTotals State::session_totals(std::uint32_t index) const {
   const Session& session = sessions_[index];
   if (!session.open) return {};
-  const Level& level = accounts_.of_session(index);
-  return {level.outstanding, level.committed, session.queued_owners, session.in_flight_owners};
+  SessionTotals totals;
+  totals.outstanding = credit_.outstanding_of(index);
+  totals.granted = accounts_.of_session(index).committed;
+  totals.queued_owners = session.owners.queued();
+  totals.in_flight_owners = session.owners.in_flight();
+  return totals;
 }
 
 }  // namespace tentq::core

@@ -1,4 +1,6 @@
 // Everything that must hold between two events, recomputed from the owners. O(everything).
+#include <vector>
+
 #include "daemon/core/state.h"
 
 namespace tentq::core {
@@ -8,7 +10,7 @@ struct State::Sums {
   ClassTallies classes{};
   Amounts users;
   Amounts internal;
-  std::array<Amounts, kMaxClasses> of_class{};
+  std::vector<Amounts> of_credit;  // [session][class]
   std::uint32_t chunks = 0;
   std::uint32_t in_wheel = 0;
   std::uint32_t live = 0;
@@ -53,13 +55,10 @@ void State::check_owner(std::uint32_t index, Sums* sums) const {
   TENTQ_CHECK(!is_in_leaf(owner.state) || waiting != 0);
   TENTQ_CHECK(!is_queued(owner.state) || (flying == 0 && owner.completed == 0));
   tally.in_flight_bytes += flying;
-  tally.queued_owners += is_queued(owner.state) ? 1 : 0;
-  tally.in_flight_owners += is_in_flight(owner.state) ? 1 : 0;
-  tally.route_pending_owners += owner.state == OwnerState::route_pending ? 1 : 0;
-  tally.draining_owners += owner.state == OwnerState::draining ? 1 : 0;
+  tally.owners.in(owner.state) += 1;
   core::charge(owner.internal() ? sums->internal : sums->users, owner.amounts());
-  core::charge(sums->of_class[owner.cls], owner.amounts());
   sums->in_wheel += (owner.flags & kInWheel) != 0 ? 1 : 0;
+  core::charge(sums->of_credit[owner.session * kMaxClasses + owner.cls], owner.amounts());
   sums->live += 1;
   TENTQ_CHECK(owners.find_slot(owner.session, owner.slot) == index);
   TENTQ_CHECK(sessions_[owner.session].open);
@@ -85,8 +84,9 @@ void State::check_leaves() const {
         }
         TENTQ_CHECK(leaf.tail == prev && leaf.count == count);
         queued += count;
-        client_lanes.set(lane, count != 0);
-        if (count != 0) class_lanes.set(lane, true);
+        if (count == 0) continue;
+        client_lanes.add(lane);
+        class_lanes.add(lane);
       }
       TENTQ_CHECK(client_lanes == leaves_.lanes_of(cls, client));
     }
@@ -96,22 +96,23 @@ void State::check_leaves() const {
       TENTQ_CHECK(owners[i].state == OwnerState::route_pending && owners[i].cls == cls);
       unrouted += 1;
     }
-    TENTQ_CHECK(unrouted == tallies_[cls].route_pending_owners);
+    TENTQ_CHECK(unrouted == tallies_[cls].owners.in(OwnerState::route_pending));
   }
 }
 
 void State::check_sums(const Sums& sums) const {
-  TENTQ_CHECK(sums.users == accounts_.host().outstanding && sums.internal == accounts_.internal());
+  TENTQ_CHECK(sums.users == accounts_.users() && sums.internal == accounts_.internal());
   std::uint64_t flying = 0;
   std::uint64_t lanes_flying = 0;
   for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
     const ClassTally& a = sums.classes[c];
     const ClassTally& b = tallies_[c];
-    TENTQ_CHECK(a.queued_owners == b.queued_owners && a.queued_bytes == b.queued_bytes);
-    TENTQ_CHECK(a.in_flight_owners == b.in_flight_owners && a.in_flight_bytes == b.in_flight_bytes);
-    TENTQ_CHECK(a.route_pending_owners == b.route_pending_owners);
-    TENTQ_CHECK(a.draining_owners == b.draining_owners);
-    TENTQ_CHECK(sums.of_class[c] == accounts_.of_class(c).outstanding);
+    TENTQ_CHECK(a.queued_bytes == b.queued_bytes && a.in_flight_bytes == b.in_flight_bytes);
+    for (const OwnerState state :
+         {OwnerState::queued, OwnerState::route_pending, OwnerState::dispatching,
+          OwnerState::submitted, OwnerState::draining}) {
+      TENTQ_CHECK(a.owners.in(state) == b.owners.in(state));
+    }
     flying += a.in_flight_bytes;
   }
   for (std::uint32_t l = 0; l < lanes_.count(); ++l) lanes_flying += lanes_[l].in_flight_bytes;
@@ -126,13 +127,13 @@ void State::check_sums(const Sums& sums) const {
 
 void State::check_invariants() const {
   Sums sums;
+  sums.of_credit.resize(sessions_.count() * kMaxClasses);
   for (std::uint32_t i = 0; i < owners.high_water(); ++i) {
     if (is_live(owners[i].state)) check_owner(i, &sums);
   }
   std::uint32_t prev = kNone;
   for (std::uint32_t i = ended_.head; i != kNone; i = owners[i].next) {
     TENTQ_CHECK(!is_live(owners[i].state) && owners[i].state != OwnerState::free);
-    TENTQ_CHECK(owners[i].prev == prev);
     prev = i;
     sums.ended += 1;
   }
@@ -141,22 +142,38 @@ void State::check_invariants() const {
   check_leaves();
   accounts_.check();
   credit_.check();
+  check_sessions(sums);
+}
+
+// Every session's charges and promises, per class, add up to those of its levels.
+void State::check_sessions(const Sums& sums) const {
   std::uint32_t purging = 0;
   std::uint32_t live = 0;
+  Amounts host;
+  std::array<Amounts, kMaxClasses> classes{};
+  Amounts outstanding;
   for (std::uint32_t s = 0; s < sessions_.count(); ++s) {
     const Session& session = sessions_[s];
     purging += session.purge != Reason::none ? 1 : 0;
     live += session.live;
-    TENTQ_CHECK(!session.open || session.queued_owners + session.in_flight_owners <= session.live);
-    Amounts committed;
-    Amounts spent;
+    TENTQ_CHECK(session.owners.live() <= session.live);
+    core::charge(outstanding, credit_.outstanding_of(s));
     for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
       const Credit& credit = credit_.of(s, c);
+      TENTQ_CHECK(sums.of_credit[s * kMaxClasses + c] == minus(credit.spent, credit.released));
+    }
+    Amounts committed;
+    for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+      const Credit& credit = credit_.of(s, c);
       core::charge(committed, minus(credit.granted, credit.released));
-      core::charge(spent, minus(credit.spent, credit.released));
+      core::charge(classes[c], minus(credit.granted, credit.released));
     }
     TENTQ_CHECK(committed == accounts_.of_session(s).committed);
-    TENTQ_CHECK(fits(spent, accounts_.of_session(s).outstanding));
+    core::charge(host, committed);
+  }
+  TENTQ_CHECK(host == accounts_.host().committed && outstanding == accounts_.outstanding());
+  for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
+    TENTQ_CHECK(classes[c] == accounts_.of_class(c).committed);
   }
   TENTQ_CHECK(live == owners.taken() && purging == sessions_.purging());
 }
@@ -164,11 +181,10 @@ void State::check_invariants() const {
 // What is cheap enough to hold after every event in builds with TENTQ_CHECKS.
 void State::check_cheaply() const {
   const Level& host = accounts_.host();
-  TENTQ_CHECK(fits(host.outstanding, host.committed));
+  TENTQ_CHECK(fits(accounts_.users(), host.committed));
   TENTQ_CHECK(fits(host.committed, largest(host.limit, host.tolerated)));
-  TENTQ_CHECK(fits(accounts_.internal(), limits.host) || !is_zero(host.tolerated));
   std::uint64_t live = 0;
-  for (const ClassTally& tally : tallies_) live += tally.queued_owners + tally.in_flight_owners;
+  for (const ClassTally& tally : tallies_) live += tally.owners.live();
   TENTQ_CHECK(live == accounts_.outstanding().owners && live <= owners.taken());
 }
 

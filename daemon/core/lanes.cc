@@ -1,18 +1,7 @@
 // Windows, holds and pauses of lanes.
 #include "daemon/core/lanes.h"
 
-#include <algorithm>
-
-#include "daemon/core/amounts.h"
-
 namespace tentq::core {
-
-bool Lane::has_room(std::uint64_t bytes, bool internal) const {
-  const std::uint64_t room = minus_saturating(window_bytes, in_flight_bytes);
-  if (in_flight_chunks < window_chunks && bytes <= room) return true;
-  return internal && internal_chunks < internal_room_chunks() &&
-         bytes <= minus_saturating(internal_room_bytes(), internal_bytes);
-}
 
 Lanes::Lanes(std::uint32_t count, const Limits* limits, std::uint64_t seed)
     : limits_(limits), lanes_(count), random_(seed) {}
@@ -38,43 +27,21 @@ void Lanes::ignore_windows(bool ignore) {
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) drop_holds(i);
 }
 
-bool Lanes::fits(std::uint32_t lane, std::uint64_t bytes, bool internal) const {
-  return ignore_windows_ || lanes_[lane].has_room(bytes, internal);
+LaneSet Lanes::ready_for_internal(const LaneSet& lanes) const {
+  LaneSet ready;
+  lanes.for_each([this, &ready](std::uint32_t index) {
+    const Lane& lane = lanes_[index];
+    const std::uint64_t need = std::max<std::uint64_t>(1, lane.internal_need);
+    if (lane.open && lane.paused_until_ns == 0 && fits(index, need, true)) ready.add(index);
+  });
+  return ready;
 }
 
-void Lanes::charge(std::uint32_t index, std::uint64_t bytes, bool internal) {
+void Lanes::hold_for(std::uint32_t index, std::uint64_t bytes, bool internal) {
   Lane& lane = lanes_[index];
-  lane.in_flight_bytes += bytes;
-  lane.in_flight_chunks += 1;
-  if (internal) {
-    lane.internal_bytes += bytes;
-    lane.internal_chunks += 1;
-  }
-  drop_holds(index);
-}
-
-void Lanes::release(std::uint32_t index, std::uint64_t bytes, bool internal) {
-  Lane& lane = lanes_[index];
-  TENTQ_CHECK(lane.in_flight_bytes >= bytes && lane.in_flight_chunks != 0);
-  lane.in_flight_bytes -= bytes;
-  lane.in_flight_chunks -= 1;
-  if (internal) {
-    TENTQ_CHECK(lane.internal_bytes >= bytes && lane.internal_chunks != 0);
-    lane.internal_bytes -= bytes;
-    lane.internal_chunks -= 1;
-  }
+  (internal ? lane.internal_need : lane.need) = bytes;
   refresh(index);
-}
-
-void Lanes::hold_for(std::uint32_t lane, std::uint64_t bytes, bool internal) {
-  lanes_[lane].needs[internal ? 1 : 0] = bytes;
-  refresh(lane);
-  TENTQ_CHECK(!ready_[internal ? 1 : 0].has(lane));
-}
-
-void Lanes::drop_holds(std::uint32_t lane) {
-  lanes_[lane].needs[0] = lanes_[lane].needs[1] = 0;
-  refresh(lane);
+  TENTQ_CHECK(!fits(index, bytes, internal));
 }
 
 bool Lanes::pause(std::uint32_t index, std::int64_t now_ns) {
@@ -89,8 +56,7 @@ bool Lanes::pause(std::uint32_t index, std::int64_t now_ns) {
   return true;
 }
 
-void Lanes::advance(std::int64_t now_ns) {
-  if (next_resume_ns_ == 0 || now_ns < next_resume_ns_) return;
+void Lanes::end_pauses(std::int64_t now_ns) {
   next_resume_ns_ = 0;
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     Lane& lane = lanes_[i];
@@ -101,15 +67,6 @@ void Lanes::advance(std::int64_t now_ns) {
     } else if (next_resume_ns_ == 0 || lane.paused_until_ns < next_resume_ns_) {
       next_resume_ns_ = lane.paused_until_ns;
     }
-  }
-}
-
-void Lanes::refresh(std::uint32_t index) {
-  const Lane& lane = lanes_[index];
-  const bool able = lane.open && lane.paused_until_ns == 0;
-  for (const bool internal : {false, true}) {
-    const std::uint64_t need = std::max<std::uint64_t>(1, lane.needs[internal ? 1 : 0]);
-    ready_[internal ? 1 : 0].set(index, able && fits(index, need, internal));
   }
 }
 

@@ -89,25 +89,25 @@ std::uint32_t Leaves::next_client(std::uint32_t cls, std::uint32_t client,
 }
 
 void Leaves::became_filled(const LeafKey& key) {
-  client_lanes_[key.cls * clients_ + key.client].set(key.lane, true);
+  client_lanes_[key.cls * clients_ + key.client].add(key.lane);
   const std::uint32_t words = (clients_ + 63) / 64;
   clients_active_[std::size_t{key.cls} * words + key.client / 64] |= std::uint64_t{1}
                                                                      << (key.client % 64);
   if (clients_on_lane_[key.cls * lanes_ + key.lane]++ == 0) {
-    class_lanes_[key.cls].set(key.lane, true);
+    class_lanes_[key.cls].add(key.lane);
   }
 }
 
 void Leaves::became_empty(const LeafKey& key) {
   LaneSet& lanes = client_lanes_[key.cls * clients_ + key.client];
-  lanes.set(key.lane, false);
+  lanes.remove(key.lane);
   if (lanes.empty()) {
     const std::uint32_t words = (clients_ + 63) / 64;
     clients_active_[std::size_t{key.cls} * words + key.client / 64] &=
         ~(std::uint64_t{1} << (key.client % 64));
   }
   if (--clients_on_lane_[key.cls * lanes_ + key.lane] == 0) {
-    class_lanes_[key.cls].set(key.lane, false);
+    class_lanes_[key.cls].remove(key.lane);
   }
 }
 

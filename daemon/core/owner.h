@@ -26,8 +26,11 @@ enum class OwnerAction : std::uint8_t {
 };
 
 // The state after `action`; aborts when the action is impossible in `from` (our bug).
-OwnerState next_state(OwnerState from, OwnerAction action);
+constexpr OwnerState next_state(OwnerState from, OwnerAction action);
 
+constexpr std::size_t index_of_state(OwnerState state) {
+  return static_cast<std::size_t>(state);
+}
 constexpr bool is_queued(OwnerState state) {
   return state == OwnerState::queued || state == OwnerState::route_pending;
 }
@@ -105,5 +108,36 @@ struct OwnerExtras {
   std::uint32_t segment = 0;       // while its route is not known
   std::uint32_t returned = kNone;  // chunks that were refused; list in the chunk table
 };
+
+namespace detail {
+template <class... States>
+constexpr OwnerState step(OwnerState from, OwnerState to, States... allowed) {
+  const std::uint32_t mask = ((1u << index_of_state(allowed)) | ...);
+  TENTQ_CHECK((mask >> index_of_state(from) & 1u) != 0);
+  return to;
+}
+}  // namespace detail
+
+constexpr OwnerState next_state(OwnerState from, OwnerAction action) {
+  using enum OwnerState;
+  using detail::step;
+  switch (action) {
+    case OwnerAction::admit: return step(from, queued, free);
+    case OwnerAction::admit_unrouted: return step(from, route_pending, free);
+    case OwnerAction::route: return step(from, queued, route_pending);
+    case OwnerAction::hand_over: return step(from, dispatching, queued, dispatching);
+    case OwnerAction::hand_over_last: return step(from, submitted, queued, dispatching);
+    case OwnerAction::take_back: return step(from, dispatching, dispatching, submitted);
+    case OwnerAction::take_back_all: return step(from, queued, dispatching, submitted);
+    case OwnerAction::drain: return step(from, draining, dispatching, submitted);
+    case OwnerAction::complete: return step(from, completed, submitted, draining);
+    case OwnerAction::fail:
+      return step(from, failed, queued, route_pending, dispatching, submitted, draining);
+    case OwnerAction::cancel:
+      return step(from, canceled, queued, route_pending, dispatching, submitted, draining);
+    case OwnerAction::retire: return step(from, free, completed, failed, canceled);
+  }
+  return from;
+}
 
 }  // namespace tentq::core

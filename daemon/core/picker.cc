@@ -41,10 +41,12 @@ std::int64_t Picker::quantum(std::uint32_t weight) const {
 
 bool Picker::pick(LeafKey* key) {
   constexpr std::uint32_t kInternalClass = index_of(ClassId::internal);
-  const LaneSet& ready = lanes_->ready(true);
-  if (leaves_->lanes_of(kInternalClass).meets(ready)) {
-    pick_client(kInternalClass, ready, key);
-    return true;
+  if (!leaves_->lanes_of(kInternalClass).empty()) {
+    const LaneSet ready = lanes_->ready_for_internal(leaves_->lanes_of(kInternalClass));
+    if (!ready.empty()) {
+      pick_client(kInternalClass, ready, key);
+      return true;
+    }
   }
   switch (policy_) {
     case Policy::direct:
@@ -56,7 +58,7 @@ bool Picker::pick(LeafKey* key) {
 }
 
 bool Picker::pick_strict(LeafKey* key) {
-  const LaneSet& ready = lanes_->ready(false);
+  const LaneSet& ready = lanes_->ready();
   for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
     if (!leaves_->lanes_of(c).meets(ready)) continue;
     pick_client(c, ready, key);
@@ -66,19 +68,31 @@ bool Picker::pick_strict(LeafKey* key) {
 }
 
 bool Picker::pick_wdrr(LeafKey* key) {
-  const LaneSet& ready = lanes_->ready(false);
-  bool any = false;
-  for (std::uint32_t c = 1; c < kMaxClasses; ++c) any = any || leaves_->lanes_of(c).meets(ready);
-  if (!any) return false;
-  while (class_turns_[class_].deficit <= 0 || !leaves_->lanes_of(class_).meets(ready)) {
-    class_ = class_ + 1 < kMaxClasses ? class_ + 1 : 1;
-    if (!leaves_->lanes_of(class_).meets(ready)) continue;
-    const std::int64_t most = quantum(class_weights_[class_]);
-    std::int64_t& deficit = class_turns_[class_].deficit;
-    deficit = std::min(deficit + most, most);
+  const LaneSet& ready = lanes_->ready();
+  if (ready.empty()) return false;
+  if (class_turns_[class_].deficit <= 0 || !leaves_->lanes_of(class_).meets(ready)) {
+    if (!next_class(ready)) return false;
   }
   pick_client(class_, ready, key);
   return true;
+}
+
+// The turn goes to the next class that has an owner on a ready lane; false when none has.
+bool Picker::next_class(const LaneSet& ready) {
+  std::uint32_t skipped = 0;
+  while (skipped + 1 < kMaxClasses) {
+    class_ = class_ + 1 < kMaxClasses ? class_ + 1 : 1;
+    if (!leaves_->lanes_of(class_).meets(ready)) {
+      skipped += 1;
+      continue;
+    }
+    skipped = 0;
+    const std::int64_t most = quantum(class_weights_[class_]);
+    std::int64_t& deficit = class_turns_[class_].deficit;
+    deficit = std::min(deficit + most, most);
+    if (deficit > 0) return true;
+  }
+  return false;
 }
 
 void Picker::pick_client(std::uint32_t cls, const LaneSet& ready, LeafKey* key) {
@@ -95,14 +109,14 @@ void Picker::pick_client(std::uint32_t cls, const LaneSet& ready, LeafKey* key) 
       deficit = std::min(deficit + most, most);
     }
   }
-  const LaneSet lanes = leaves_->lanes_of(cls, turn.client) & ready;
-  *key = {cls, turn.client, lanes.next_after(turn_of(cls, turn.client).last_lane)};
+  const std::uint32_t last = turn_of(cls, turn.client).last_lane;
+  *key = {cls, turn.client, leaves_->lanes_of(cls, turn.client).next_common(ready, last)};
 }
 
 bool Picker::pick_by_arrival(LeafKey* key) {
   LaneSet filled;
-  for (std::uint32_t c = 1; c < kMaxClasses; ++c) filled = filled | leaves_->lanes_of(c);
-  const std::uint32_t lane = (filled & lanes_->ready(false)).next_after(last_lane_);
+  for (std::uint32_t c = 1; c < kMaxClasses; ++c) filled.add_all(leaves_->lanes_of(c));
+  const std::uint32_t lane = filled.next_common(lanes_->ready(), last_lane_);
   if (lane == kNone) return false;
   std::uint32_t first = kNone;
   std::uint64_t first_order = 0;

@@ -45,6 +45,7 @@ class Picker {
   };
 
   bool pick_wdrr(LeafKey* key);
+  bool next_class(const LaneSet& ready);
   bool pick_strict(LeafKey* key);
   bool pick_by_arrival(LeafKey* key);
   // The client and lane of the class; it has an owner on one of `ready`.

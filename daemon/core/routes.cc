@@ -26,7 +26,7 @@ void State::on(const RouteResolved& event) {
   owner.remote_offset = event.remote_offset;
   owner.flags &= static_cast<std::uint8_t>(~kRouteUnasked);
   lanes_[owner.lane].queued_bytes += owner.length;
-  move(index, OwnerAction::route);
+  move<OwnerAction::route>(owner);
   enter_leaf(index, false);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/core/event.h"
+#include "daemon/core/tallies.h"
 
 namespace tentq::core {
 
@@ -18,8 +19,7 @@ struct Session {
   std::uint32_t class_mask = 0;
   std::uint32_t slots = 0;
   std::uint32_t live = 0;  // owners whose end was not taken yet
-  std::uint64_t queued_owners = 0;
-  std::uint64_t in_flight_owners = 0;
+  StateCounts owners;
 };
 
 class Sessions {
@@ -54,9 +54,9 @@ class Sessions {
     each = Session{};
     quiet_.push_back(session);
   }
-  // A session whose quiet was not told; invalid when there is none.
+  // Sessions whose quiet was not told.
+  bool any_quiet() const { return !quiet_.empty(); }
   SessionId take_quiet() {
-    if (quiet_.empty()) return SessionId{};
     const SessionId id{quiet_.back()};
     quiet_.pop_back();
     return id;

@@ -46,7 +46,12 @@ class State {
   void on(const Tick& event);               // expiry.cc
 
   // Time goes on: pauses end, owners expire, purges go on. Bounded work.
-  void advance(Time now);
+  void advance(Time now) {
+    now_ns = std::max(now_ns, to_ns(now));
+    lanes_.advance(now_ns);
+    more_to_do_ =
+        (wheel_.is_due(now_ns) && expire_some()) || (sessions_.purging() != 0 && purge_some());
+  }
   std::optional<Time> next_deadline() const;
   std::optional<Effect> next_effect();  // telling.cc
 
@@ -112,11 +117,21 @@ class State {
   static bool is_internal(ClassId cls) { return cls == ClassId::internal; }
 
   // The only way an owner's state changes: next_state() and the tallies that follow from it.
-  void move(std::uint32_t owner, OwnerAction action);  // ending.cc
-  void count_state(const OwnerRecord& owner, OwnerState state, bool enters);
+  template <OwnerAction kAction>
+  void move(OwnerRecord& owner) {
+    const OwnerState to = next_state(owner.state, kAction);
+    StateCounts& of_class = tallies_[owner.cls].owners;
+    StateCounts& of_session = sessions_[owner.session].owners;
+    of_class.in(owner.state) -= 1;
+    of_session.in(owner.state) -= 1;
+    of_class.in(to) += 1;
+    of_session.in(to) += 1;
+    owner.state = to;
+  }
+  void end_state(OwnerRecord& owner, TaskState outcome);  // ending.cc
 
   // Dispatch (dispatch.cc).
-  std::optional<DispatchChunk> dispatch();
+  std::optional<Effect> dispatch();
   std::uint64_t chunk_length(const OwnerRecord& owner, std::uint64_t left) const;
   std::uint64_t next_length(std::uint32_t owner) const;
   DispatchChunk hand_over(std::uint32_t owner, const LeafKey& key, std::uint64_t length);
@@ -152,11 +167,11 @@ class State {
   bool purge_some();
 
   // Telling (telling.cc).
-  std::optional<Effect> tell_owner();
-  OwnerEnded tell_refused();
+  Effect tell_refused();
+  Effect tell_ended();
   std::optional<Effect> tell_announcement();
-  std::optional<Effect> tell_cancel();
-  std::optional<Effect> tell_ended();
+  std::optional<Effect> tell_credit();
+  Effect tell_cancel(std::uint32_t chunk);
 
   // Inspection (inspection.cc).
   WaitCause wait_cause(const OwnerRecord& owner, std::uint32_t index) const;
@@ -168,6 +183,7 @@ class State {
   std::uint64_t check_chunks(std::uint32_t owner, std::uint32_t first, bool in_flight) const;
   void check_leaves() const;
   void check_sums(const Sums& sums) const;
+  void check_sessions(const Sums& sums) const;
 
   std::uint64_t hash_owner(std::uint64_t hash, std::uint32_t owner) const;
 

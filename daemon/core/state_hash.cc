@@ -7,7 +7,7 @@ namespace tentq::core {
 namespace {
 
 std::uint64_t fold_level(std::uint64_t hash, const Level& level) {
-  hash = fold(fold(fold(hash, level.limit), level.outstanding), level.committed);
+  hash = fold(fold(hash, level.limit), level.committed);
   return fold(fold(hash, level.held), level.asked);
 }
 
@@ -23,7 +23,7 @@ std::uint64_t fold_credit(std::uint64_t hash, const Credit& credit) {
 std::uint64_t fold_lane(std::uint64_t hash, const Lane& lane) {
   hash = fold(fold(fold(hash, lane.window_bytes), lane.window_chunks), lane.chunk_bytes);
   hash = fold(fold(hash, lane.in_flight_bytes), lane.in_flight_chunks);
-  hash = fold(fold(hash, lane.needs[0]), lane.needs[1]);
+  hash = fold(fold(hash, lane.need), lane.internal_need);
   return fold(fold(hash, static_cast<std::uint64_t>(lane.paused_until_ns)), lane.pauses);
 }
 
@@ -55,6 +55,7 @@ std::uint64_t State::state_hash() const {
   hash = fold(picker_.hash(hash), lanes_.random_state());
   for (std::uint32_t l = 0; l < lanes_.count(); ++l) hash = fold_lane(hash, lanes_[l]);
   hash = fold(fold_level(hash, accounts_.host()), accounts_.internal());
+  hash = fold(hash, accounts_.users());
   for (std::uint32_t c = 0; c < kMaxClasses; ++c) hash = fold_level(hash, accounts_.of_class(c));
   for (std::uint32_t k = 0; k < maxima.clients; ++k)
     hash = fold_level(hash, accounts_.of_client(k));

@@ -1,21 +1,34 @@
-// How much stands where, per class and per lane, kept up to date with every step so that totals
-// cost nothing. Conductor thread.
+// How much stands where, kept up to date with every step so that totals cost nothing. Conductor
+// thread. Bytes.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#include "daemon/core/owner.h"
 #include "proto/classes.h"
 
 namespace tentq::core {
 
+inline constexpr std::size_t kStateCount = index_of_state(OwnerState::canceled) + 1;
+
+// Owners by state. Those that have ended count until their end was taken; `free` means nothing.
+struct StateCounts {
+  std::array<std::uint64_t, kStateCount> counts{};
+
+  std::uint64_t& in(OwnerState state) { return counts[index_of_state(state)]; }
+  std::uint64_t in(OwnerState state) const { return counts[index_of_state(state)]; }
+  std::uint64_t queued() const { return in(OwnerState::queued) + in(OwnerState::route_pending); }
+  std::uint64_t in_flight() const {
+    return in(OwnerState::dispatching) + in(OwnerState::submitted) + in(OwnerState::draining);
+  }
+  std::uint64_t live() const { return queued() + in_flight(); }
+};
+
 struct ClassTally {
-  std::uint64_t queued_owners = 0;  // without those in flight; with those that have no route
-  std::uint64_t queued_bytes = 0;   // not handed over, of all live owners
-  std::uint64_t in_flight_owners = 0;
+  StateCounts owners;
+  std::uint64_t queued_bytes = 0;     // not handed over, of all live owners
   std::uint64_t in_flight_bytes = 0;  // of chunks
-  std::uint64_t route_pending_owners = 0;
-  std::uint64_t draining_owners = 0;
 };
 using ClassTallies = std::array<ClassTally, kMaxClasses>;
 

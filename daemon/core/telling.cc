@@ -5,31 +5,24 @@
 namespace tentq::core {
 
 std::optional<Effect> State::next_effect() {
-  if (auto effect = tell_owner()) return effect;
-  if (const SessionId quiet = sessions_.take_quiet(); quiet.valid()) return SessionQuiet{quiet};
-  credit_.rebalance(now_ns);
-  if (auto reclaim = credit_.take_reclaim()) return *reclaim;
-  if (auto raise = credit_.take_raise()) return *raise;
-  if (auto chunk = dispatch()) return *chunk;
-  if (drained_owed_ && owners.taken() == 0) {
-    drained_owed_ = false;
-    return Drained{};
-  }
-  return std::nullopt;
-}
-
-std::optional<Effect> State::tell_owner() {
   if (!refused_.empty()) return tell_refused();
-  while (!announcements_.empty()) {
+  if (!announcements_.empty()) {
     if (auto effect = tell_announcement()) return effect;
   }
-  if (auto effect = tell_cancel()) return effect;
-  return tell_ended();
+  if (chunks_.next_cancel() != kNone) return tell_cancel(chunks_.next_cancel());
+  if (ended_.head != kNone) return tell_ended();
+  if (sessions_.any_quiet()) return SessionQuiet{sessions_.take_quiet()};
+  credit_.rebalance(now_ns);
+  if (credit_.has_news()) {
+    if (auto effect = tell_credit()) return effect;
+  }
+  if (!drained_owed_ || owners.taken() != 0) return dispatch();
+  drained_owed_ = false;
+  return Drained{};
 }
 
-OwnerEnded State::tell_refused() {
-  const Refused refused = refused_.front();
-  refused_.pop();
+Effect State::tell_refused() {
+  const Refused& refused = refused_.front();
   OwnerEnded ended;
   ended.session = refused.session;
   ended.slot = refused.slot;
@@ -42,66 +35,74 @@ OwnerEnded State::tell_refused() {
   ended.remote_region = refused.remote_region;
   ended.length = refused.length;
   ended.enqueued = ended.completed = time_from_ns(refused.when_ns);
+  refused_.pop();
   return ended;
 }
 
 // The oldest announcement: its admission, then the question for its route.
 std::optional<Effect> State::tell_announcement() {
-  const std::uint32_t index = announcements_.front();
-  OwnerRecord& owner = owners[index];
-  if ((owner.flags & kUntold) != 0) {
-    owner.flags &= static_cast<std::uint8_t>(~kUntold);
-    if ((owner.flags & kRouteUnasked) == 0) announcements_.pop();
-    return OwnerAdmitted{SessionId{owner.session}, owners.id(index), owner.slot,
-                         owner.slot_generation};
+  while (!announcements_.empty()) {
+    const std::uint32_t index = announcements_.front();
+    OwnerRecord& owner = owners[index];
+    const bool unasked = (owner.flags & kRouteUnasked) != 0;
+    if ((owner.flags & kUntold) != 0) {
+      owner.flags &= static_cast<std::uint8_t>(~kUntold);
+      if (!unasked) announcements_.pop();
+      return OwnerAdmitted{SessionId{owner.session}, owners.id(index), owner.slot,
+                           owner.slot_generation};
+    }
+    announcements_.pop();
+    owner.flags &= static_cast<std::uint8_t>(~kRouteUnasked);
+    // It may have ended, or found its route, since it was admitted.
+    if (!unasked || owner.state != OwnerState::route_pending) continue;
+    return ResolveRoute{owners.id(index),
+                        SessionId{owner.session},
+                        SegmentHandle{owners.extras(index).segment},
+                        owner.remote_offset,
+                        owner.length,
+                        owner.op()};
   }
-  announcements_.pop();
-  const bool unasked = (owner.flags & kRouteUnasked) != 0;
-  owner.flags &= static_cast<std::uint8_t>(~kRouteUnasked);
-  if (!unasked || owner.state != OwnerState::route_pending) return std::nullopt;
-  return ResolveRoute{owners.id(index),
-                      SessionId{owner.session},
-                      SegmentHandle{owners.extras(index).segment},
-                      owner.remote_offset,
-                      owner.length,
-                      owner.op()};
+  return std::nullopt;
 }
 
-std::optional<Effect> State::tell_cancel() {
-  const std::uint32_t chunk = chunks_.take_cancel();
-  if (chunk == kNone) return std::nullopt;
+Effect State::tell_cancel(std::uint32_t chunk) {
   const std::uint32_t index = chunks_[chunk].owner;
+  chunks_.told_cancel();
   return CancelChunk{chunks_.id(chunk, owners.id(index)), LaneId{owners[index].lane}};
 }
 
 // An owner's end; its record is free afterwards.
-std::optional<Effect> State::tell_ended() {
+Effect State::tell_ended() {
   const std::uint32_t index = ended_.head;
-  if (index == kNone) return std::nullopt;
-  leave_list(&ended_, index);
-  const OwnerRecord& owner = owners[index];
-  OwnerEnded ended;
-  ended.session = SessionId{owner.session};
-  ended.owner = owners.id(index);
-  ended.slot = owner.slot;
-  ended.slot_generation = owner.slot_generation;
-  ended.cls = owner.class_id();
-  ended.state = owner.outcome;
-  ended.reason = static_cast<Reason>(owner.reason);
-  ended.op = owner.op();
-  ended.local_region = RegionIndex{owner.local_region};
-  ended.remote_region = RegionIndex{owner.remote_region};
-  ended.length = owner.length;
-  ended.bytes_done = owner.completed;
-  ended.enqueued = time_from_ns(owner.enqueued_ns);
-  ended.dispatched = time_from_ns(owner.dispatched_ns);
-  ended.completed = time_from_ns(static_cast<std::int64_t>(owner.order));
+  OwnerRecord& owner = owners[index];
+  ended_.head = owner.next;
+  if (owner.next == kNone) ended_.tail = kNone;
   const std::uint32_t session = owner.session;
-  move(index, OwnerAction::retire);
+  move<OwnerAction::retire>(owner);
   owners.give(index);
   sessions_[session].live -= 1;
   sessions_.retire_if_quiet(session);
-  return ended;
+  return OwnerEnded{SessionId{session},
+                    owners.id(index),
+                    owner.slot,
+                    owner.slot_generation,
+                    owner.class_id(),
+                    owner.outcome,
+                    static_cast<Reason>(owner.reason),
+                    owner.op(),
+                    RegionIndex{owner.local_region},
+                    RegionIndex{owner.remote_region},
+                    owner.length,
+                    owner.completed,
+                    time_from_ns(owner.enqueued_ns),
+                    time_from_ns(owner.dispatched_ns),
+                    time_from_ns(static_cast<std::int64_t>(owner.order))};
+}
+
+std::optional<Effect> State::tell_credit() {
+  if (const auto reclaim = credit_.take_reclaim()) return *reclaim;
+  if (const auto raise = credit_.take_raise()) return *raise;
+  return std::nullopt;
 }
 
 }  // namespace tentq::core

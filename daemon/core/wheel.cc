@@ -53,7 +53,7 @@ void Wheel::drop(std::uint32_t owner) {
 }
 
 std::uint32_t Wheel::take_due(std::int64_t now_ns) {
-  if (count_ == 0 || now_ns < next_ns_) return kNone;
+  if (!is_due(now_ns)) return kNone;
   const std::uint32_t owner = find_due(now_ns);
   if (count_ != 0) next_ns_ = first_ns();
   return owner;

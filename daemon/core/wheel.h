@@ -18,6 +18,7 @@ class Wheel {
   void set(std::uint32_t owner);
   // Unlinks it; nothing when it is not linked.
   void drop(std::uint32_t owner);
+  bool is_due(std::int64_t now_ns) const { return count_ != 0 && now_ns >= next_ns_; }
   // One owner whose bucket has ended at `now_ns`, unlinked; kNone when there is none (more).
   std::uint32_t take_due(std::int64_t now_ns);
   // When take_due must be called next; 0 when nothing is linked. Never later than needed; earlier

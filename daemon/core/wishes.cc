@@ -74,9 +74,7 @@ bool AdmissionCredit::can_ever_serve(std::uint32_t index) {
   return true;
 }
 
-void AdmissionCredit::rebalance(std::int64_t now_ns) {
-  const bool ask_again = waiting_count_ != 0 && ask_again_ns_ != 0 && now_ns >= ask_again_ns_;
-  if (!changed_ && !ask_again) return;
+void AdmissionCredit::serve_wishes(std::int64_t now_ns, bool ask_again) {
   changed_ = false;
   if (waiting_count_ != 0 || !held_.empty() || brief_.head != kNone) {
     clear_holds();
@@ -115,7 +113,7 @@ std::array<std::uint32_t, kMaxClasses> AdmissionCredit::classes_by_share() const
 void AdmissionCredit::clear_holds() {
   for (Level* level : held_) {
     level->held = Amounts{};
-    level->update_short();
+    accounts_->update_short(*level);
   }
   held_.clear();
 }
@@ -124,7 +122,7 @@ void AdmissionCredit::hold(const LevelPath& path, const Amounts& need) {
   for (Level* level : path) {
     if (is_zero(level->held)) held_.push_back(level);
     level->held = plus_saturating(level->held, need);
-    level->update_short();
+    accounts_->update_short(*level);
   }
 }
 
@@ -179,7 +177,7 @@ void AdmissionCredit::serve_brief() {
         // It goes without; what is released next is left free for the call that is tried again.
         for (Level* level : levels) {
           level->asked = largest(level->asked, minus_saturating(need, level->room_beside_holds()));
-          level->update_short();
+          accounts_->update_short(*level);
         }
         leave_wish(index);
       }
@@ -214,10 +212,7 @@ void AdmissionCredit::ask_back(std::uint32_t wisher, const Missing& missing) {
     const Amounts take{part(unused.owners, left.owners), part(unused.bytes, left.bytes),
                        part(unused.extents, left.extents)};
     if (is_zero(take)) continue;
-    credit.reclaim = take;
-    credit.reclaim_untold = true;
-    reclaims_[cursor_ / 64] |= std::uint64_t{1} << cursor_ % 64;
-    reclaims_open_ += 1;
+    mark_reclaim(cursor_, take);
     left = minus_saturating(left, take);
   }
 }
@@ -249,10 +244,7 @@ void AdmissionCredit::limits_changed() {
     Credit& credit = credits_[i];
     const Amounts take = least(most, credit.unused());
     if (is_zero(take) || credit.reclaim_untold || credit.reclaim_open) continue;
-    credit.reclaim = take;
-    credit.reclaim_untold = true;
-    reclaims_[i / 64] |= std::uint64_t{1} << i % 64;
-    reclaims_open_ += 1;
+    mark_reclaim(i, take);
   }
   changed_ = true;
 }
