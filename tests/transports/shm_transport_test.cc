@@ -167,9 +167,9 @@ TEST_F(GatedShm, OnlySmallResidentChunksWithinTheTurnsBudgetAreCopiedInline) {
     EXPECT_EQ(rig->times_seen(chunks[i].id), now[i]) << "chunk " << i;
   }
   // A poll begins a new turn. One side alone being resident is not enough.
-  Chunk half = rig->chunk(Op::read, 0, 0, 64, true);
+  Chunk half = rig->chunk(Op::read, 500'000, 500'000, 64, true);
   half.remote.resident = false;
-  const Chunk whole = rig->chunk(Op::read, 0, 0, 64, true);
+  const Chunk whole = rig->chunk(Op::read, 600'000, 600'000, 64, true);
   rig->post_all({&half, 1});
   rig->post_all({&whole, 1});
   rig->poll_once();

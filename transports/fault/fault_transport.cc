@@ -62,7 +62,7 @@ PostOutcome FaultTransport::post(std::span<const Chunk> chunks) {
       case ChunkFault::failed: end(chunk, ChunkOutcome::failed); break;
       case ChunkFault::memory_fault: end(chunk, ChunkOutcome::memory_fault); break;
       case ChunkFault::none:
-      case ChunkFault::delayed: TENTQ_CHECK(!"a chunk without a fault was stopped"); break;
+      case ChunkFault::delayed: TENTQ_CHECK(false && "a chunk without a fault was stopped"); break;
     }
     ++outcome.accepted;
   }

@@ -20,7 +20,7 @@ std::string_view name_of(CopyRoutine routine) {
     case CopyRoutine::avx2_streamed: return "avx2 non-temporal";
     case CopyRoutine::avx512_streamed: return "avx512 non-temporal";
   }
-  TENTQ_CHECK(!"a copy routine without a name");
+  TENTQ_CHECK(false && "a copy routine without a name");
   return {};
 }
 
@@ -131,6 +131,7 @@ bool runs_here(CopyRoutine routine) {
 }
 
 void copy_bytes(CopyRoutine routine, std::byte* to, const std::byte* from, std::size_t length) {
+  if (length == 0) return;  // then both may be null, which memcpy may not be given
   switch (routine) {
     case CopyRoutine::libc: std::memcpy(to, from, length); return;
     case CopyRoutine::rep_movsb: copy_rep_movsb(to, from, length); return;
@@ -152,6 +153,7 @@ bool runs_here(CopyRoutine routine) {
 }
 
 void copy_bytes(CopyRoutine, std::byte* to, const std::byte* from, std::size_t length) {
+  if (length == 0) return;
   std::memcpy(to, from, length);
 }
 

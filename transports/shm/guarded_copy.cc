@@ -1,12 +1,13 @@
 // See guarded_copy.h. The handler runs on the faulting thread, in the middle of a copy: it looks at
-// that thread's frame and jumps out, or passes the signal on. SA_NODEFER leaves the signal mask as
-// it was, so that the jump needs no system call to restore it.
+// that thread's frame and jumps out, or passes the signal on. The jump does not restore the signal
+// mask (saving it would cost every copy a system call), so the handler does, in the rare case.
 #include "transports/shm/guarded_copy.h"
 
-#include <csetjmp>
-#include <csignal>
+#include <ucontext.h>
 
 #include <cerrno>
+#include <csetjmp>
+#include <csignal>
 #include <cstdint>
 #include <mutex>
 #include <system_error>
@@ -68,6 +69,7 @@ void on_sigbus(int signal, siginfo_t* info, void* machine) {
   Frame* frame = current_frame;
   if (frame != nullptr && concerns(*frame, *info)) {
     current_frame = nullptr;
+    pthread_sigmask(SIG_SETMASK, &static_cast<const ucontext_t*>(machine)->uc_sigmask, nullptr);
     siglongjmp(frame->back, 1);
   }
   pass_on(signal, info, machine);
@@ -86,7 +88,7 @@ void install_sigbus_guard() {
   std::call_once(once, [] {
     struct sigaction guard = {};
     guard.sa_sigaction = on_sigbus;
-    guard.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+    guard.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&guard.sa_mask);
     if (sigaction(SIGBUS, &guard, &previous_action) != 0) {
       throw std::system_error(errno, std::generic_category(), "sigaction(SIGBUS)");
