@@ -12,6 +12,9 @@ namespace {
 // How often sockets are looked at while there is work: a system call of half a microsecond.
 constexpr Duration kPollSockets = std::chrono::microseconds{50};
 
+// Looks between two readings of the clock while spinning.
+constexpr int kGlances = 8;
+
 inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -47,7 +50,7 @@ void Conductor::run() {
     }
     if (worked) continue;
     if (now - last_work < settings_.spin) {
-      relax();
+      for (int i = 0; i < kGlances && !steps_.glance(); ++i) relax();
     } else if (steps_.prepare_sleep(now)) {
       sleep(now);
       last_sockets = Time{};

@@ -20,6 +20,8 @@ class Conductor {
     virtual ~Steps() = default;
     // Requests, completions, effects and publishing. True if anything happened.
     virtual bool work(Time now) = 0;
+    // A glance, for spinning: whether work() would find something. True in doubt.
+    virtual bool glance() const = 0;
     // Parks what is idle; true if nothing would be missed by sleeping until something rings.
     virtual bool prepare_sleep(Time now) = 0;
     // Sessions that have been idle for long leave the poll set, while others keep it busy.

@@ -20,6 +20,9 @@ namespace {
 // Connections that may be open beside the attached sessions: queries, handshakes.
 constexpr std::size_t kMoreChannels = 64;
 
+// How late a deadline may be noticed while there is other work.
+constexpr Duration kTickEvery = std::chrono::microseconds{50};
+
 ShmOptions shm_options(const ShmSettings& settings) {
   ShmOptions options;
   options.workers = settings.workers;
@@ -135,17 +138,31 @@ bool Daemon::work(Time now) {
   now_ = now;
   bool any = inbox_.drain(now);
   if (executor_.reap(now)) any = true;
-  if (const auto deadline = core_.next_deadline(); deadline && *deadline <= now) {
-    core_.handle(core::Tick{}, now);
-    any = true;
+  if (now >= next_tick_) {
+    next_tick_ = now + kTickEvery;
+    if (const auto deadline = core_.next_deadline(); deadline && *deadline <= now) {
+      core_.handle(core::Tick{}, now);
+      any = true;
+    }
   }
   if (effects_.carry_out(now)) any = true;
   outbox_.publish();
   return any;
 }
 
+bool Daemon::glance() const {
+  return executor_.in_flight() > 0 || inbox_.glance();
+}
+
 bool Daemon::prepare_sleep(Time now) {
+  outbox_.show_all_credit();
+  outbox_.publish();
+  next_tick_ = Time{};
   return inbox_.park_idle(now, true) && executor_.arm_wakeup();
+}
+
+void Daemon::wish_taken(Session& session) {
+  outbox_.show_credit(session);
 }
 
 void Daemon::park_idle(Time now) {
@@ -161,6 +178,7 @@ Time Daemon::next_deadline() {
 void Daemon::periodic(Time now) {
   now_ = now;
   inbox_.safety_poll(now);
+  outbox_.show_all_credit();
   effects_.retry_routes(now);
   notifications_.retry_expected(now);
   if (const auto due = errors_.next_deadline(); due && *due <= now) errors_.tick(now);

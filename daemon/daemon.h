@@ -52,6 +52,7 @@ class Daemon final : Conductor::Steps,
  private:
   // Conductor::Steps
   bool work(Time now) override;
+  bool glance() const override;
   bool prepare_sleep(Time now) override;
   void park_idle(Time now) override;
   Time next_deadline() override;
@@ -60,6 +61,7 @@ class Daemon final : Conductor::Steps,
   // Inbox::Host, Notifications::Host, Reception::Host
   void violation(Session& session, Violation what) override;
   void quarantine(Session& session, Violation what) override;
+  void wish_taken(Session& session) override;
   Session* session(SessionId id) override { return sessions_.find(id); }
   void notification_ended(Session& sender, std::uint32_t slot, std::uint32_t generation,
                           TaskState state, Reason reason) override;
@@ -100,6 +102,7 @@ class Daemon final : Conductor::Steps,
   bool shut_down_ = false;
   Time stop_deadline_ = kNever;
   Time last_beat_{};
+  Time next_tick_{};
 
   boost::asio::io_context io_;
   boost::asio::signal_set signals_;

@@ -81,6 +81,7 @@ bool Inbox::drain_session(Session& session, Time now) {
   if (!changed && !session.backlog) return false;
   session.backlog = false;
   session.last_active = now;
+  for (const SessionRing& ring : session.rings) ring.consumer.prefetch();
   for (SessionRing& ring : session.rings) {
     drain_ring(session, ring, now);
     if (session.leaving) return true;
@@ -127,6 +128,7 @@ void Inbox::note_stall(SessionRing& ring, Time now) {
 void Inbox::take_wish(Session& session, SessionRing& ring, Time now) {
   shm::CreditGrantor::Wish wish;
   if (!ring.credit.take_wish(&wish)) return;
+  host_.wish_taken(session);
   const shm::CreditAmounts used = ring.credit.consumed();
   core_.handle(core::CreditWanted{session.id,
                                   ring.cls,

@@ -23,6 +23,8 @@ class Inbox {
     virtual void violation(Session& session, Violation what) = 0;
     // The session broke its ring; nothing more is read from it.
     virtual void quarantine(Session& session, Violation what) = 0;
+    // A call was refused for want of credit: whatever is held back must be shown.
+    virtual void wish_taken(Session& session) = 0;
   };
 
   Inbox(const Settings& settings, core::Core& core, Regions& regions, Segments& segments,
@@ -33,6 +35,13 @@ class Inbox {
   // Its doorbell rang, or the safety poll found work.
   void wake(Session& session, Time now);
 
+  // A glance for spinning: whether an awake session has published something.
+  bool glance() const {
+    for (const Session* session : awake_) {
+      if (session->backlog || session->doorbell.pending()) return true;
+    }
+    return false;
+  }
   // Drains what is published. True if there was anything.
   bool drain(Time now);
   // Parks sessions that were idle for loop.session_park; `all` parks every one that has nothing

@@ -13,14 +13,21 @@ namespace tentq {
 
 class Outbox {
  public:
-  explicit Outbox(std::size_t most_sessions) { touched_.reserve(most_sessions); }
+  explicit Outbox(std::size_t most_sessions) {
+    touched_.reserve(most_sessions);
+    holding_.reserve(most_sessions);
+  }
 
   // The owner is queued. Its PENDING is written at the end of the turn, unless it ended by then.
   void admitted(Session& session, const core::OwnerAdmitted& effect);
   // Writes the terminal status; the slot is free for its next generation.
   void ended(Session& session, std::uint32_t slot, std::uint32_t generation,
              const shm::SlotView& view);
+  // Shown at once if it is much more than what was shown; else with the next show_credit().
   void raise_credit(Session& session, const core::RaiseCredit& effect);
+  // Shows what was held back: of one session (it was refused), of all (nothing else is to be done).
+  void show_credit(Session& session);
+  void show_all_credit();
   // Lowers the grant, then reads what was consumed before it was seen.
   core::CreditConsumed reclaim_credit(Session& session, const core::ReclaimCredit& effect);
   // Something else of the session changed (a head): its waiters should look again.
@@ -38,7 +45,10 @@ class Outbox {
     std::uint32_t generation;
   };
 
+  void show(Session& session, SessionRing& ring);
+
   std::vector<Session*> touched_;
+  std::vector<Session*> holding_;  // sessions with credit held back
   std::vector<Owed> owed_;
 };
 

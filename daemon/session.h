@@ -49,6 +49,9 @@ struct SessionRing {
   ClassId cls{};
   shm::RingConsumer consumer;
   shm::CreditGrantor credit;
+  // Raised grants are shown in steps, so that the line that the client reads with every call is not
+  // written with every completion: what is held back is at most a quarter of the first grant.
+  shm::CreditAmounts credit_shown, credit_owed, credit_step;
   Time stalled_since{};  // zero: not stalled
 };
 
@@ -88,6 +91,7 @@ struct Session {
   bool backlog = false;               // more is published than one turn took
   Time silent_since{};                // work was found before its doorbell rang; zero: it has rung
   bool touched = false;               // in the outbox's list
+  bool holding = false;               // in the outbox's list of credit held back
   bool leaving = false;               // waits for quiet
   bool reattached = false;
   bool quarantined = false;

@@ -52,6 +52,8 @@ class DoorbellSleeper {  // daemon side; one thread
     seen_ = now;
     return true;
   }
+  // Whether changed() would say so; takes nothing.
+  bool pending() const { return published_->load(std::memory_order_relaxed) != seen_; }
   // Parks the session: asks to be rung, then looks once more. False: something was published
   // meanwhile, the session stays awake.
   bool park() {

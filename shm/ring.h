@@ -46,6 +46,15 @@ class RingProducer {
   // Reserves `count` cells; false when there is no room.
   bool reserve(std::uint32_t count, RingUse use, std::uint64_t* first);
   void fill(std::uint64_t position, const CellBody& body, std::uint32_t size, std::uint32_t index);
+  // Another thread's look serves as well: release and acquire pass on what head() acquired.
+  std::uint64_t seen_head() const {
+    return std::atomic_ref(seen_head_).load(std::memory_order_acquire);
+  }
+  std::uint64_t look_at_head() const {
+    const std::uint64_t now = head();
+    std::atomic_ref(seen_head_).store(now, std::memory_order_release);
+    return now;
+  }
   std::uint32_t capacity(RingUse use) const {
     return mask_ + 1 - (use == RingUse::work ? reserved_ : 0);
   }
@@ -55,6 +64,7 @@ class RingProducer {
   std::uint32_t reserved_ = 0;
   std::atomic<std::uint64_t>* tail_ = nullptr;
   const std::atomic<std::uint64_t>* head_ = nullptr;
+  mutable std::uint64_t seen_head_ = 0;  // a value that the head had
 };
 
 enum class RingFault : std::uint8_t {
@@ -76,6 +86,12 @@ class RingConsumer {
 
   // True if the cell at the head is published (one acquire load, no copy).
   bool ready() const { return sequence(head_) == head_ + 1; }
+  // Asks for the lines that take_group will read; a hint.
+  void prefetch() const {
+    __builtin_prefetch(&cells_[head_ & mask_].seq);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(&cells_[head_ & mask_]) + 64);
+    __builtin_prefetch(tail_);
+  }
   // Copies the next whole group into `group` (at least ring_cells long) and moves the private head
   // past it. Returns its cells; 0 if nothing is published. On a fault returns 0, sets *fault and
   // the ring must not be used again.
@@ -118,7 +134,10 @@ inline bool RingProducer::reserve(std::uint32_t count, RingUse use, std::uint64_
   // positions one thread's own; without its atomicity two threads would write the same cells.
   std::uint64_t tail = tail_->load(std::memory_order_relaxed);
   for (;;) {
-    const std::uint64_t used = tail - head();
+    // The daemon writes the head's line with every turn: it is read only when the last look at it
+    // does not suffice.
+    std::uint64_t used = tail - seen_head();
+    if (used > limit || count > limit - used) used = tail - look_at_head();
     if (used > limit || count > limit - used) {
       // `tail` may be older than the head that was just read; only a current one decides.
       const std::uint64_t current = tail_->load(std::memory_order_relaxed);

@@ -17,6 +17,7 @@ class ScriptedSteps : public Conductor::Steps {
     ++works;
     return works <= busy_turns;
   }
+  bool glance() const override { return false; }
   bool prepare_sleep(Time) override {
     ++prepares;
     return may_sleep;
