@@ -43,6 +43,7 @@ Reason State::judge(const Submitted& call, std::span<const OwnerSpec> specs, con
   if (session != Reason::none) return session;
   if (specs.size() > limits.largest_call_owners) return Reason::too_large;
   call_slots_.start();
+  for (const OwnerSpec& spec : specs) owners.prefetch_slot(call.session.value(), spec.slot);
   for (const OwnerSpec& spec : specs) {
     const Reason reason = judge_owner(call, spec);
     if (reason != Reason::none) return reason;

@@ -20,7 +20,7 @@ std::optional<Effect> State::dispatch() {
 // `direct` hands over everything at once, in no more than 64 pieces.
 std::uint64_t State::chunk_length(const OwnerRecord& owner, std::uint64_t left) const {
   constexpr std::uint64_t kMostPieces = 64;
-  const std::uint64_t most = lanes_[owner.lane].largest_chunk();
+  const std::uint64_t most = lanes_[owner.lane].largest_chunk;
   if (!lanes_.ignores_windows()) return std::min(left, most);
   return std::min(left, std::max(most, owner.length / kMostPieces + 1));
 }
@@ -53,7 +53,8 @@ std::uint32_t State::cut(std::uint32_t index, std::uint64_t length) {
   return returned;
 }
 
-DispatchChunk State::hand_over(std::uint32_t index, const LeafKey& key, std::uint64_t length) {
+std::optional<Effect> State::hand_over(std::uint32_t index, const LeafKey& key,
+                                       std::uint64_t length) {
   OwnerRecord& owner = owners[index];
   const std::uint32_t chunk = cut(index, length);
   owner.in_flight += 1;
@@ -63,21 +64,22 @@ DispatchChunk State::hand_over(std::uint32_t index, const LeafKey& key, std::uin
   counters.dispatched_chunks += 1;
   picker_.pay(key, length);
   if (owner.handed == owner.length && (owner.flags & kHasReturned) == 0) {
-    leave_leaf(index);
+    leave_leaf(index, key);
     move<OwnerAction::hand_over_last>(owner);
+    owners.prefetch_slot(owner.session, owner.slot);
   } else {
     move<OwnerAction::hand_over>(owner);
   }
   const std::uint64_t offset = chunks_[chunk].offset;
-  return {chunks_.id(chunk, owners.id(index)),
-          LaneId{owner.lane},
-          SessionId{owner.session},
-          owner.op(),
-          RegionIndex{owner.local_region},
-          RegionIndex{owner.remote_region},
-          owner.local_offset + offset,
-          owner.remote_offset + offset,
-          length};
+  return DispatchChunk{chunks_.id(chunk, owners.id(index)),
+                       LaneId{owner.lane},
+                       SessionId{owner.session},
+                       owner.op(),
+                       RegionIndex{owner.local_region},
+                       RegionIndex{owner.remote_region},
+                       owner.local_offset + offset,
+                       owner.remote_offset + offset,
+                       length};
 }
 
 void State::put_in_flight(const OwnerRecord& owner, std::uint64_t bytes) {

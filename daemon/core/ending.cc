@@ -24,11 +24,10 @@ void State::enter_leaf(std::uint32_t index, bool put_back) {
   if (put_back || leaves_.leaf(leaves_.key_of(owner)).count == 1) lanes_.drop_holds(owner.lane);
 }
 
-void State::leave_leaf(std::uint32_t index) {
-  const OwnerRecord& owner = owners[index];
-  leaves_.remove(index);
-  picker_.left(leaves_.key_of(owner));
-  lanes_[owner.lane].queued_owners -= 1;
+void State::leave_leaf(std::uint32_t index, const LeafKey& key) {
+  leaves_.remove(index, key);
+  picker_.left(key);
+  lanes_[key.lane].queued_owners -= 1;
 }
 
 void State::enter_list(OwnerList* list, std::uint32_t index) {
@@ -52,7 +51,7 @@ void State::end_early(std::uint32_t index, TaskState outcome, Reason reason) {
   switch (owner.state) {
     case OwnerState::queued:
     case OwnerState::dispatching:
-      leave_leaf(index);
+      leave_leaf(index, leaves_.key_of(owner));
       lanes_.drop_holds(owner.lane);
       drop_undispatched(index);
       break;

@@ -15,10 +15,11 @@ void Lanes::shape(LaneId id, std::uint64_t window_bytes, std::uint32_t window_ch
   lane.window_bytes = window_bytes;
   lane.window_chunks = window_chunks;
   lane.chunk_bytes = chunk_bytes;
+  lane.largest_chunk = std::min({chunk_bytes, window_bytes, std::uint64_t{1} << 40});
   drop_holds(id.value());
   largest_chunk_ = 1;
   for (const Lane& each : lanes_) {
-    if (each.open) largest_chunk_ = std::max(largest_chunk_, each.largest_chunk());
+    if (each.open) largest_chunk_ = std::max(largest_chunk_, each.largest_chunk);
   }
 }
 

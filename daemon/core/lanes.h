@@ -23,6 +23,7 @@ struct Lane {
   std::int64_t paused_until_ns = 0;   // 0 = not paused
   std::uint64_t queued_bytes = 0;     // not handed over, of owners with this lane
   std::uint64_t queued_owners = 0;    // with something to hand over
+  std::uint64_t largest_chunk = 0;    // S, or all of a window that is smaller; at most 1 TiB
   std::uint64_t chunk_bytes = 0;      // S
   std::uint64_t internal_bytes = 0;   // part of in_flight_bytes
   std::uint32_t internal_chunks = 0;  // part of in_flight_chunks
@@ -30,11 +31,7 @@ struct Lane {
   std::uint64_t internal_need = 0;
   bool open = false;
 
-  // The largest chunk: S, or all of a window that is smaller; at most 1 TiB.
-  std::uint64_t largest_chunk() const {
-    return std::min({chunk_bytes, window_bytes, std::uint64_t{1} << 40});
-  }
-  std::uint64_t internal_room_bytes() const { return std::max(largest_chunk(), window_bytes / 8); }
+  std::uint64_t internal_room_bytes() const { return std::max(largest_chunk, window_bytes / 8); }
   std::uint32_t internal_room_chunks() const { return std::max(1u, window_chunks / 8); }
   bool has_room(std::uint64_t bytes) const {
     return in_flight_chunks < window_chunks &&

@@ -51,9 +51,8 @@ void Leaves::put_back(std::uint32_t index) {
   if (leaf.count++ == 0) became_filled(key);
 }
 
-void Leaves::remove(std::uint32_t index) {
+void Leaves::remove(std::uint32_t index, const LeafKey& key) {
   const OwnerRecord& owner = (*owners_)[index];
-  const LeafKey key = key_of(owner);
   Leaf& leaf = leaves_[index_of_leaf(key)];
   TENTQ_CHECK(leaf.count != 0);
   const std::uint32_t next = owner.next;

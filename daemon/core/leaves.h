@@ -45,7 +45,8 @@ class Leaves {
   void push(std::uint32_t owner);
   // A refused owner: where its order says, near the head.
   void put_back(std::uint32_t owner);
-  void remove(std::uint32_t owner);
+  void remove(std::uint32_t owner) { remove(owner, key_of((*owners_)[owner])); }
+  void remove(std::uint32_t owner, const LeafKey& key);  // its own key
 
   // Lanes with an owner of this class, of this class and client.
   const LaneSet& lanes_of(std::uint32_t cls) const { return class_lanes_[cls]; }

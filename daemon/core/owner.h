@@ -38,8 +38,10 @@ constexpr bool is_in_flight(OwnerState state) {
   return state == OwnerState::dispatching || state == OwnerState::submitted ||
          state == OwnerState::draining;
 }
+static_assert(OwnerState::free < OwnerState::queued &&
+              OwnerState::draining < OwnerState::completed);
 constexpr bool is_live(OwnerState state) {
-  return is_queued(state) || is_in_flight(state);
+  return state >= OwnerState::queued && state <= OwnerState::draining;
 }
 // Whether it stands in the queue of its leaf.
 constexpr bool is_in_leaf(OwnerState state) {

@@ -70,11 +70,23 @@ bool Picker::pick_strict(LeafKey* key) {
 bool Picker::pick_wdrr(LeafKey* key) {
   const LaneSet& ready = lanes_->ready();
   if (ready.empty()) return false;
+  // Most often the client whose turn it is has more, and may send it.
+  if (class_turns_[class_].deficit > 0 && stays(class_, ready, key)) return true;
   if (class_turns_[class_].deficit <= 0 || !leaves_->lanes_of(class_).meets(ready)) {
     if (!next_class(ready)) return false;
   }
   pick_client(class_, ready, key);
   return true;
+}
+
+// Whether the turn stays with the client that has it.
+bool Picker::stays(std::uint32_t cls, const LaneSet& ready, LeafKey* key) {
+  const std::uint32_t client = class_turns_[cls].client;
+  const ClientTurn& turn = turn_of(cls, client);
+  if (turn.deficit <= 0 && leaves_->layout() == LeafLayout::by_client) return false;
+  const std::uint32_t lane = leaves_->lanes_of(cls, client).next_common(ready, turn.last_lane);
+  *key = {cls, client, lane};
+  return lane != kNone;
 }
 
 // The turn goes to the next class that has an owner on a ready lane; false when none has.
@@ -97,20 +109,14 @@ bool Picker::next_class(const LaneSet& ready) {
 
 void Picker::pick_client(std::uint32_t cls, const LaneSet& ready, LeafKey* key) {
   ClassTurn& turn = class_turns_[cls];
-  if (leaves_->layout() == LeafLayout::by_arrival) {
-    turn.client = 0;
-  } else {
-    while (turn_of(cls, turn.client).deficit <= 0 ||
-           !leaves_->lanes_of(cls, turn.client).meets(ready)) {
-      turn.client = leaves_->next_client(cls, turn.client, ready);
-      TENTQ_CHECK(turn.client != kNone);
-      const std::int64_t most = quantum(client_weights_[turn.client]);
-      std::int64_t& deficit = turn_of(cls, turn.client).deficit;
-      deficit = std::min(deficit + most, most);
-    }
+  if (leaves_->layout() == LeafLayout::by_arrival) turn.client = 0;
+  while (!stays(cls, ready, key)) {
+    turn.client = leaves_->next_client(cls, turn.client, ready);
+    TENTQ_CHECK(turn.client != kNone);
+    const std::int64_t most = quantum(client_weights_[turn.client]);
+    std::int64_t& deficit = turn_of(cls, turn.client).deficit;
+    deficit = std::min(deficit + most, most);
   }
-  const std::uint32_t last = turn_of(cls, turn.client).last_lane;
-  *key = {cls, turn.client, leaves_->lanes_of(cls, turn.client).next_common(ready, last)};
 }
 
 bool Picker::pick_by_arrival(LeafKey* key) {

@@ -45,6 +45,7 @@ class Picker {
   };
 
   bool pick_wdrr(LeafKey* key);
+  bool stays(std::uint32_t cls, const LaneSet& ready, LeafKey* key);
   bool next_class(const LaneSet& ready);
   bool pick_strict(LeafKey* key);
   bool pick_by_arrival(LeafKey* key);

@@ -122,10 +122,14 @@ class State {
     const OwnerState to = next_state(owner.state, kAction);
     StateCounts& of_class = tallies_[owner.cls].owners;
     StateCounts& of_session = sessions_[owner.session].owners;
-    of_class.in(owner.state) -= 1;
-    of_session.in(owner.state) -= 1;
-    of_class.in(to) += 1;
-    of_session.in(to) += 1;
+    if (is_live(owner.state)) {
+      of_class.in(owner.state) -= 1;
+      of_session.in(owner.state) -= 1;
+    }
+    if (is_live(to)) {
+      of_class.in(to) += 1;
+      of_session.in(to) += 1;
+    }
     owner.state = to;
   }
   void end_state(OwnerRecord& owner, TaskState outcome);  // ending.cc
@@ -134,7 +138,7 @@ class State {
   std::optional<Effect> dispatch();
   std::uint64_t chunk_length(const OwnerRecord& owner, std::uint64_t left) const;
   std::uint64_t next_length(std::uint32_t owner) const;
-  DispatchChunk hand_over(std::uint32_t owner, const LeafKey& key, std::uint64_t length);
+  std::optional<Effect> hand_over(std::uint32_t owner, const LeafKey& key, std::uint64_t length);
   std::uint32_t cut(std::uint32_t owner, std::uint64_t length);
   void put_in_flight(const OwnerRecord& owner, std::uint64_t bytes);
   void take_from_flight(const OwnerRecord& owner, std::uint64_t bytes);
@@ -147,7 +151,7 @@ class State {
 
   // Queues (ending.cc): with the counts of lanes and the savings of turns.
   void enter_leaf(std::uint32_t owner, bool put_back);
-  void leave_leaf(std::uint32_t owner);
+  void leave_leaf(std::uint32_t owner, const LeafKey& key);
   void enter_list(OwnerList* list, std::uint32_t owner);
   void leave_list(OwnerList* list, std::uint32_t owner);
 
@@ -167,11 +171,11 @@ class State {
   bool purge_some();
 
   // Telling (telling.cc).
-  Effect tell_refused();
-  Effect tell_ended();
+  std::optional<Effect> tell_refused();
+  std::optional<Effect> tell_ended();
   std::optional<Effect> tell_announcement();
   std::optional<Effect> tell_credit();
-  Effect tell_cancel(std::uint32_t chunk);
+  std::optional<Effect> tell_cancel(std::uint32_t chunk);
 
   // Inspection (inspection.cc).
   WaitCause wait_cause(const OwnerRecord& owner, std::uint32_t index) const;

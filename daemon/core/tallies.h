@@ -10,11 +10,11 @@
 
 namespace tentq::core {
 
-inline constexpr std::size_t kStateCount = index_of_state(OwnerState::canceled) + 1;
+inline constexpr std::size_t kLiveStates = index_of_state(OwnerState::draining) + 1;
 
-// Owners by state. Those that have ended count until their end was taken; `free` means nothing.
+// Live owners by state.
 struct StateCounts {
-  std::array<std::uint64_t, kStateCount> counts{};
+  std::array<std::uint64_t, kLiveStates> counts{};
 
   std::uint64_t& in(OwnerState state) { return counts[index_of_state(state)]; }
   std::uint64_t in(OwnerState state) const { return counts[index_of_state(state)]; }

@@ -21,7 +21,7 @@ std::optional<Effect> State::next_effect() {
   return Drained{};
 }
 
-Effect State::tell_refused() {
+std::optional<Effect> State::tell_refused() {
   const Refused& refused = refused_.front();
   OwnerEnded ended;
   ended.session = refused.session;
@@ -65,14 +65,14 @@ std::optional<Effect> State::tell_announcement() {
   return std::nullopt;
 }
 
-Effect State::tell_cancel(std::uint32_t chunk) {
+std::optional<Effect> State::tell_cancel(std::uint32_t chunk) {
   const std::uint32_t index = chunks_[chunk].owner;
   chunks_.told_cancel();
   return CancelChunk{chunks_.id(chunk, owners.id(index)), LaneId{owners[index].lane}};
 }
 
 // An owner's end; its record is free afterwards.
-Effect State::tell_ended() {
+std::optional<Effect> State::tell_ended() {
   const std::uint32_t index = ended_.head;
   OwnerRecord& owner = owners[index];
   ended_.head = owner.next;

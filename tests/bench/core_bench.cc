@@ -78,8 +78,9 @@ constexpr std::uint32_t kLanes = 4;
 constexpr std::uint32_t kCall = 16;  // owners of one call
 constexpr std::uint64_t kBytes = 4096;
 constexpr std::uint64_t kChunkBytes = 64 << 10;
-constexpr int kRounds = 11;
-constexpr std::uint32_t kOwnersPerRound = 16'384;
+// Short ones, so that most of them are not interrupted.
+constexpr int kRounds = 101;
+constexpr std::uint32_t kOwnersPerRound = 2048;
 constexpr std::array<ClassId, 4> kClasses = {ClassId::foreground, ClassId::standard,
                                              ClassId::prefetch, ClassId::background};
 
@@ -245,9 +246,8 @@ CoreBenchRow measure(std::uint64_t queued, std::uint64_t* allocated) {
     std::uint32_t ended = 0;
     while (ended < kOwnersPerRound) ended += load->turn();
   };
-  // Until caches and free lists are as they will be.
-  for (std::uint64_t n = 0; n < std::min<std::uint64_t>(queued, 100'000); n += kOwnersPerRound)
-    turns();
+  // Until the owners lie in memory as they will: in no order.
+  for (std::uint64_t n = 0; n < 2 * queued; n += kOwnersPerRound) turns();
   std::uint64_t at = 1;
   for (int round = 0; round < kRounds; ++round) {
     const std::uint64_t before = allocations.load(std::memory_order_relaxed);
