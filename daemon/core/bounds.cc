@@ -16,7 +16,7 @@ std::string contradiction_in(const HardMaxima& maxima) {
   constexpr std::uint32_t kMostOwners = 1u << 24;
   constexpr std::uint32_t kMostSessions = 4096;
   constexpr std::uint32_t kMostClients = 4096;
-  constexpr std::uint64_t kMostLeaves = std::uint64_t{1} << 24;
+  constexpr std::uint64_t kMostLeaves = std::uint64_t{1} << 22;
   if (maxima.owners == 0 || maxima.owners > kMostOwners) {
     return "maxima.owners must be 1 to " + of(kMostOwners);
   }

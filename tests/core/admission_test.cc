@@ -74,7 +74,7 @@ TEST(Admission, AnInvalidOwnerRefusesTheWholeCall) {
   backwards.deadline = Duration{-1};
   expect_refused(world, 0, kFg, {backwards}, Reason::invalid_cell);
   OwnerSpec outside = world.spec(0, 10);
-  outside.slot = 128;
+  outside.slot = 1024;
   expect_refused(world, 0, kFg, {outside}, Reason::invalid_cell);
   OwnerSpec nowhere = world.spec(0, 10, 3);
   expect_refused(world, 0, kFg, {nowhere}, Reason::no_route);

@@ -21,8 +21,8 @@ using CreditKey = std::pair<std::uint32_t, std::size_t>;  // session, class
 Limits small_limits(std::uint64_t owners, std::uint64_t bytes);
 
 struct WorldShape {
-  Limits limits = small_limits(256, 64 * kGiB);
-  HardMaxima maxima{256, 8, 8, 4};
+  Limits limits = small_limits(4096, 64 * kGiB);
+  HardMaxima maxima{4096, 8, 8, 4};
   Policy policy = Policy::wdrr;
   std::uint64_t seed = 1;
   bool check = true;  // all invariants after every event
@@ -63,7 +63,7 @@ class World {
   // Events in short.
   void open_lane(std::uint16_t lane = 0, std::uint64_t window_bytes = 4 * kMiB,
                  std::uint32_t window_chunks = 256, std::uint64_t chunk_bytes = 256 * kKiB);
-  void open_session(std::uint32_t session, std::uint32_t client = 0, std::uint32_t slots = 128,
+  void open_session(std::uint32_t session, std::uint32_t client = 0, std::uint32_t slots = 1024,
                     std::uint32_t class_mask = kClientClassMask);
   // As the library does: consumes credit first. Slots count up by themselves.
   void submit(std::uint32_t session, ClassId cls, const std::vector<OwnerSpec>& specs);
