@@ -35,8 +35,8 @@ TEST(NotifyArena, RangesInUseNeverOverlap) {
       std::uint32_t begin, end;
       std::uint64_t position;
     };
-    const std::uint32_t begin = *rc::gen::inRange(0, 50);
-    const std::uint32_t size = *rc::gen::inRange(0, 300);
+    const std::uint32_t begin = *rc::gen::inRange(0u, 50u);
+    const std::uint32_t size = *rc::gen::inRange(0u, 300u);
     NotifyArena arena(begin, size);
     std::deque<Range> used;
     std::uint64_t head = 0, tail = 0;

@@ -26,7 +26,7 @@ TEST(SlotAllocator, TakesAllOrNothing) {
 
 TEST(SlotAllocator, GenerationsFollowWhatTheDaemonExpects) {
   const bool ok = rc::check([] {
-    const std::uint32_t count = *rc::gen::inRange(1, 20);
+    const std::uint32_t count = *rc::gen::inRange(1u, 20u);
     SlotAllocator slots(count);
     std::vector<std::uint32_t> daemon(count, 0);  // generation of the last owner of each slot
     std::vector<SlotRef> taken;

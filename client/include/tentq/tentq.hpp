@@ -2,8 +2,8 @@
 // it and submits transfers. C++20; no exceptions cross it (allocation failure of the standard
 // library aside). Link `tentq::tentq`.
 //
-// Threads: every member function may be called by any thread at any time, except that moving or
-// destroying a handle (Client, Memory, Segment, Batch) must not race with its use.
+// Threads: every member function may be called by any thread at any time, except that moving,
+// freeing or destroying a handle (Client, Memory, Segment, Batch) must not race with its use.
 // Blocking: only calls whose name contains `wait` wait for transfers or for room. Calls marked
 // "round trip" wait for the daemon's answer on the control socket; they answer `daemon_gone` when
 // the daemon dies meanwhile. connect() and the destructor of Client say themselves how long they
@@ -18,7 +18,7 @@ namespace tentq {
 
 namespace lib {
 class ClientState;
-class BatchState;
+struct BatchState;
 struct SegmentEntry;
 struct MemoryBlock;
 }  // namespace lib
@@ -112,7 +112,7 @@ struct NotifyOptions {
 // detaches; its Batches then read as they stood, and calls on them answer daemon_gone.
 class TENTQ_EXPORT Client {
  public:
-  // Attaches; takes at most options.attach_timeout.
+  // Attaches; takes at most options.attach_timeout. Fails at once when nobody listens.
   // Errors: daemon_gone (no socket: is it running?), not_permitted (the socket's group),
   // name_in_use, incompatible (both versions in the text), exhausted, draining, invalid_argument.
   static Result<Client> connect(const ConnectOptions& options = {});

@@ -284,11 +284,13 @@ struct ConnectOptions {
   std::vector<Class> classes{};
   // One library thread ("tentq-lib") that sleeps until the daemon has news: it re-attaches after a
   // restart and takes notifications. Without it, calls that need it (exporting memory, receiving
-  // notifications) fail unless promise_drive is set.
+  // notifications) fail unless promise_drive is set, and a daemon's death is noticed only in calls
+  // that wait and in drive().
   bool background_thread = true;
   // Promise, without the thread, to call drive() whenever completion_fd() is readable.
   bool promise_drive = false;
-  // How long connect() may take altogether, a restarting daemon included.
+  // How long connect() may take altogether. A daemon that is restarting answers within it if its
+  // socket is kept open meanwhile (socket activation).
   std::chrono::nanoseconds attach_timeout = std::chrono::seconds{5};
   // After a daemon's death: how long unfinished transfers wait for the next one.
   std::chrono::nanoseconds reattach_timeout = std::chrono::seconds{30};
