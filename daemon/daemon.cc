@@ -2,6 +2,7 @@
 // time are in daemon_control.cc.
 #include "daemon/daemon.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,7 +52,7 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
       sessions_(settings_.sessions.most),
       shm_(shm_options(settings_.shm)),
       executor_(core_, regions_, shm_),
-      completions_(io_, ::dup(executor_.wakeup_fd())),
+      completions_(io_, ::fcntl(executor_.wakeup_fd(), F_DUPFD_CLOEXEC, 0)),
       notifications_(*this, settings_.sessions.mailbox, settings_.limits.route_budget),
       inbox_(settings_, core_, regions_, segments_, notifications_, *this),
       outbox_(settings_.sessions.most),

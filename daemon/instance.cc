@@ -15,15 +15,21 @@
 namespace tentq {
 
 bool InstanceLock::acquire(const std::string& path, std::string* why) {
-  // Closed before the lock is taken: closing any descriptor of the file would drop it.
-  if (!shm::Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)).valid()) {
+  shm::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.valid()) {
     *why = "the lock file " + path + " cannot be opened: " + std::strerror(errno) +
            "; the directory belongs to tmpfiles.d (see deploy/tmpfiles.d)";
     return false;
   }
+  // Closed before the lock is taken: closing any descriptor of the file would drop it.
+  const int number = file.get();
+  file.reset();
   const std::string pid_path = path + ".pid";
   try {
     lock_ = std::make_unique<boost::interprocess::file_lock>(path.c_str());
+    // It is not close-on-exec and does not show its descriptor. That has the lowest free number,
+    // which was the other's: there is no second thread yet.
+    ::fcntl(number, F_SETFD, FD_CLOEXEC);
     if (!lock_->try_lock()) {
       std::string holder;
       std::ifstream(pid_path) >> holder;
