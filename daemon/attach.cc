@@ -2,7 +2,6 @@
 #include "daemon/attach.h"
 
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -21,7 +20,8 @@ struct Attach::Pending {
   SessionSizes sizes;
   std::string cgroup;
   shm::OwnedSessionMemory memory;
-  shm::Fd doorbell, doorbell_copy, completion;
+  shm::Fd doorbell, doorbell_copy;
+  shm::Fd completion, client_completion;  // the two ends
   int error = 0;
 };
 
@@ -144,13 +144,13 @@ void Attach::hello(ControlChannel& channel, const Hello& hello, shm::Fd pidfd) {
       [pending] {
         pending->error = shm::create_session_memory(pending->sizes, &pending->memory);
         pending->cgroup = cgroup_of(pending->credentials.pid);
-        pending->doorbell.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        pending->completion.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        pending->doorbell_copy.reset(::fcntl(pending->doorbell.get(), F_DUPFD_CLOEXEC, 0));
-        if (pending->error == 0 &&
-            !(pending->doorbell_copy.valid() && pending->completion.valid())) {
-          pending->error = errno;
+        if (pending->error == 0) pending->error = shm::create_doorbell(&pending->doorbell);
+        if (pending->error == 0) {
+          pending->error =
+              shm::create_completion_pair(&pending->completion, &pending->client_completion);
         }
+        pending->doorbell_copy.reset(::fcntl(pending->doorbell.get(), F_DUPFD_CLOEXEC, 0));
+        if (pending->error == 0 && !pending->doorbell_copy.valid()) pending->error = errno;
       },
       [this, pending] { finish(pending); });
 }
@@ -180,7 +180,7 @@ void Attach::finish(const std::shared_ptr<Pending>& pending) {
   session.channel = &channel;
   channel.set_session(&session);
   host_.attached(session, pending->hello, std::move(pending->doorbell_copy));
-  welcome(channel, session);
+  welcome(channel, session, pending->client_completion.get());
 }
 
 StatusCode Attach::claim_name(Session& session, const Hello& hello, std::string* why) {
@@ -246,7 +246,7 @@ void Attach::set_up(Session& session, Pending& pending) {
   core_.handle(opened, host_.now());
 }
 
-void Attach::welcome(ControlChannel& channel, const Session& session) {
+void Attach::welcome(ControlChannel& channel, const Session& session, int completion_fd) {
   auto message = make_message<Welcome>();
   message.client = session.client.value();
   message.epoch_counter = epoch_.counter;
@@ -264,7 +264,7 @@ void Attach::welcome(ControlChannel& channel, const Session& session) {
   message.limits.extents = settings_.limits.client.extents;
   message.version.assign(kProductVersion);
   const int fds[kWelcomeFds] = {session.memory.req_fd.get(), session.memory.sta_fd.get(),
-                                session.doorbell_fd.get(), session.completion_fd.get()};
+                                session.doorbell_fd.get(), completion_fd};
   channel.send(message, fds);
 }
 

@@ -51,7 +51,7 @@ class Attach {
   void finish(const std::shared_ptr<Pending>& pending);
   StatusCode claim_name(Session& session, const Hello& hello, std::string* why);
   void set_up(Session& session, Pending& pending);
-  void welcome(ControlChannel& channel, const Session& session);
+  void welcome(ControlChannel& channel, const Session& session, int completion_fd);
 
   const Settings& settings_;
   const Epoch& epoch_;

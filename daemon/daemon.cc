@@ -206,8 +206,7 @@ void Daemon::wait_for_doorbell(Session& session) {
       [this, id = session.id, client = session.client](boost::system::error_code error) {
         Session* rung = sessions_.find(id);
         if (error || rung == nullptr || rung->client != client || rung->leaving) return;
-        std::uint64_t count = 0;
-        (void)!::read(rung->doorbell_fd.get(), &count, sizeof count);
+        shm::drain_doorbell(rung->doorbell_fd.get());
         rung->silent_since = Time{};
         inbox_.wake(*rung, monotonic_now());
         wait_for_doorbell(*rung);
