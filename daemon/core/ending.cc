@@ -128,7 +128,7 @@ void State::end_state(OwnerRecord& owner, TaskState outcome) {
       return;
     case TaskState::pending: break;
   }
-  TENTQ_CHECK(!"an owner ends with an outcome");
+  TENTQ_CHECK(false && "an owner ends with an outcome");
 }
 
 void State::finish(std::uint32_t index, TaskState outcome, Reason reason) {

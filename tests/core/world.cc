@@ -171,7 +171,7 @@ void World::cancel(const OwnerId& owner) {
     handle(CancelRequested{each.session, each.slot, each.slot_generation});
     return;
   }
-  TENTQ_CHECK(!"no such owner was admitted");
+  TENTQ_CHECK(false && "no such owner was admitted");
 }
 
 void World::want(std::uint32_t session, ClassId cls, const Amounts& wanted, bool waiting) {
