@@ -88,10 +88,8 @@ int attend(test::RoleChannel& channel, const std::string& socket, std::uint32_t 
   std::vector<Client> attached;
   std::vector<Memory> memories;
   for (std::uint32_t i = 0; i < clients; ++i) {
-    ConnectOptions options;
-    options.name = "idle-" + std::to_string(i);
-    options.socket = socket;
-    attached.push_back(value_of(Client::connect(options), "connect"));
+    const std::string name = "idle-" + std::to_string(i);
+    attached.push_back(value_of(Client::connect(connection(socket, name)), "connect"));
     memories.push_back(value_of(attached.back().allocate(kRegionBytes), "allocate"));
   }
   return serve_orders(channel, [](const Order&) { return Report{}; });

@@ -26,14 +26,15 @@ shm::Mapping map_all(const shm::Fd& fd, std::uint64_t bytes) {
   return mapping;
 }
 
+}  // namespace
+
 ConnectOptions connection(const std::string& socket, const std::string& name) {
   ConnectOptions options;
   options.name = name;
   options.socket = socket;
+  options.attach_timeout = kAttachLimit;
   return options;
 }
-
-}  // namespace
 
 PairMemory::PairMemory(std::uint64_t size)
     : bytes(size),

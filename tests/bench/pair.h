@@ -3,6 +3,7 @@
 // over the same pages that the daemon copies between.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -28,6 +29,10 @@ struct MappedPair {
   shm::Mapping remote;
   shm::Mapping local;
 };
+
+// How every process of a benchmark attaches. On a busy machine that may take long.
+inline constexpr std::chrono::seconds kAttachLimit{60};
+ConnectOptions connection(const std::string& socket, const std::string& name);
 
 // A process that registers memory.remote as segment `name` from offset 0 and then makes no call
 // until it is stopped.

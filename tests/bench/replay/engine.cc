@@ -47,9 +47,7 @@ class Engine {
 };
 
 Client Engine::attach(const Replay& replay, std::uint32_t number) {
-  ConnectOptions options;
-  options.name = "engine-" + std::to_string(number);
-  options.socket = replay.socket;
+  ConnectOptions options = connection(replay.socket, "engine-" + std::to_string(number));
   options.spin = std::chrono::nanoseconds{0};  // more processes than cores: never spin
   return value_of(Client::connect(options), "connect");
 }

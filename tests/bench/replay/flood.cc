@@ -25,9 +25,7 @@ class Flood {
  public:
   explicit Flood(const Replay& replay)
       : depth_(std::max<std::uint64_t>(replay.options.flood / kOwnerBytes, 1)) {
-    ConnectOptions options;
-    options.name = "flood";
-    options.socket = replay.socket;
+    ConnectOptions options = connection(replay.socket, "flood");
     options.spin = std::chrono::nanoseconds{0};
     client_ = value_of(Client::connect(options), "connect");
     memory_ = value_of(client_->allocate(2 * kHalfBytes), "allocate");

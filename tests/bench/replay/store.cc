@@ -9,10 +9,8 @@ namespace tentq::bench {
 
 test::Role start_store(Replay& replay, std::uint32_t store, std::chrono::seconds limit) {
   return test::Role(store_name(store), limit, [&replay, store](test::RoleChannel& channel) {
-    ConnectOptions connection;
-    connection.name = store_name(store);
-    connection.socket = replay.socket;
-    Client client = value_of(Client::connect(connection), "connect");
+    Client client =
+        value_of(Client::connect(connection(replay.socket, store_name(store))), "connect");
     AllocateOptions options;
     options.segment_offset = 0;
     const std::uint64_t bytes = replay.options.places_per_store() * replay.options.block;
