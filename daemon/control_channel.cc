@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <boost/asio/post.hpp>
 #include <cerrno>
 
 namespace tentq {
@@ -98,17 +99,17 @@ bool ControlChannel::receive_one() {
 }
 
 bool ControlChannel::send_bytes(std::span<const std::byte> bytes, std::span<const int> fds) {
-  if (closed_) return false;
+  if (closed_ || broken_) return false;
   if (queue_.empty()) {
     const int error = shm::send_packet(socket_.native_handle(), bytes, fds);
     if (error == 0) return true;
     if (error != EAGAIN) {
-      fail("the connection broke");
+      break_off("the connection broke");
       return false;
     }
   }
   if (queue_.size() >= kMostQueued) {
-    fail("the client takes no answers");
+    break_off("the client takes no answers");
     return false;
   }
   Queued& queued = queue_.emplace_back();
@@ -119,17 +120,34 @@ bool ControlChannel::send_bytes(std::span<const std::byte> bytes, std::span<cons
 }
 
 bool ControlChannel::try_send(const Notification& message) {
-  if (closed_ || closing_) return false;
-  if (queue_.empty() &&
-      shm::send_packet(socket_.native_handle(), std::as_bytes(std::span(&message, 1))) == 0) {
-    return true;
+  if (closed_ || closing_ || broken_) return false;
+  int error = EAGAIN;
+  if (queue_.empty()) {
+    error = shm::send_packet(socket_.native_handle(), std::as_bytes(std::span(&message, 1)));
   }
-  wait_writable();
-  return false;
+  if (error == EAGAIN) wait_writable();
+  if (error != 0 && error != EAGAIN) break_off("the client takes no answers");
+  return error == 0;
+}
+
+// Nothing can be sent any more. Its end follows later, because whoever sends now goes on with the
+// session; and what the other end had sent before it closed, such as its GOODBYE, still counts.
+void ControlChannel::break_off(const char* why) {
+  if (broken_) return;
+  broken_ = true;
+  queue_.clear();
+  boost::asio::post(socket_.get_executor(), [self = weak_from_this(), why] {
+    auto channel = self.lock();
+    if (!channel) return;
+    for (int i = 0; i < kPacketsPerTurn; ++i) {
+      if (channel->closed_ || !channel->receive_one()) break;
+    }
+    channel->fail(why);
+  });
 }
 
 void ControlChannel::wait_writable() {
-  if (waiting_writable_ || closed_) return;
+  if (waiting_writable_ || closed_ || broken_) return;
   waiting_writable_ = true;
   socket_.async_wait(stream_descriptor::wait_write, [self = weak_from_this()](error_code error) {
     auto channel = self.lock();
@@ -146,10 +164,10 @@ void ControlChannel::on_writable() {
     for (const shm::Fd& fd : front.fds) fds.push_back(fd.get());
     const int error = shm::send_packet(socket_.native_handle(), front.bytes, fds);
     if (error == EAGAIN) return wait_writable();
-    if (error != 0) return fail("the connection broke");
+    if (error != 0) return break_off("the connection broke");
     queue_.pop_front();
   }
-  if (closed_) return;
+  if (closed_ || broken_) return;
   if (closing_) return fail("closed by the daemon");
   host_.writable(*this);
 }

@@ -42,7 +42,7 @@ class ControlChannel : public std::enable_shared_from_this<ControlChannel> {
   void watch_process(shm::Fd pidfd);
 
   // Answers are queued (at most kMostQueued) when the socket is full; a client that takes none
-  // loses its connection. Returns false if it did.
+  // loses its connection. Returns false if it did; Host::closed follows, never from in here.
   template <class Message>
   bool send(const Message& message, std::span<const int> fds = {}) {
     return send_bytes(std::as_bytes(std::span(&message, 1)), fds);
@@ -77,6 +77,7 @@ class ControlChannel : public std::enable_shared_from_this<ControlChannel> {
   bool receive_one();
   void wait_writable();
   void on_writable();
+  void break_off(const char* why);
   void fail(const char* why);
 
   Host& host_;
@@ -88,6 +89,7 @@ class ControlChannel : public std::enable_shared_from_this<ControlChannel> {
   bool greeted_ = false;
   bool closed_ = false;
   bool closing_ = false;
+  bool broken_ = false;  // nothing can be sent; about to close
   bool waiting_writable_ = false;
   Session* session_ = nullptr;
   std::deque<Queued> queue_;

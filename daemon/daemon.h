@@ -75,6 +75,7 @@ class Daemon final : Conductor::Steps,
   void attached(Session& session, const Hello& hello, shm::Fd doorbell) override;
   void attach_refused(const ControlChannel& channel, StatusCode code,
                       const std::string& text) override;
+  void take_requests() override { inbox_.drain_everyone(now_); }
   void region_added(Session& session) override;
   void not_locked(std::uint64_t bytes, int error) override;
   // Admin::Control

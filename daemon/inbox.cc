@@ -76,6 +76,15 @@ bool Inbox::drain(Time now) {
   return any;
 }
 
+void Inbox::drain_everyone(Time now) {
+  for (std::size_t i = 0; i < sessions_.size();) {
+    Session& session = *sessions_[i];
+    if (session.doorbell.pending()) wake(session, now);
+    if (session.awake) drain_session(session, now);
+    if (i < sessions_.size() && sessions_[i] == &session) ++i;
+  }
+}
+
 bool Inbox::drain_session(Session& session, Time now) {
   const bool changed = session.doorbell.changed();
   if (!changed && !session.backlog) return false;

@@ -44,6 +44,8 @@ class Inbox {
   }
   // Drains what is published. True if there was anything.
   bool drain(Time now);
+  // The same of every session, parked or not: what was published before now is in the core's hands.
+  void drain_everyone(Time now);
   // Parks sessions that were idle for loop.session_park; `all` parks every one that has nothing
   // published. True if no session is awake afterwards.
   bool park_idle(Time now, bool all);

@@ -230,6 +230,8 @@ void Registration::reply(Work& work, StatusCode status, RegionId region, const s
 }
 
 void Registration::unregister_region(ControlChannel& channel, const UnregisterRegion& message) {
+  host_.take_requests();
+  if (channel.session() == nullptr) return;  // its own ring was damaged
   Session& session = *channel.session();
   auto answer = make_message<Done>(message.header.request);
   const auto it = session.regions.find(message.region);

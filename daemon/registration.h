@@ -17,6 +17,8 @@ class Registration {
   class Host {
    public:
     virtual ~Host() = default;
+    // Requests that were published before now must be seen first: they pin what they use.
+    virtual void take_requests() = 0;
     // A region of a segment appeared: routes that waited for it may be known now.
     virtual void region_added(Session& session) = 0;
     // Memory could not be locked; small copies of it go to a worker.

@@ -24,10 +24,9 @@ void ErrorBook::report(LogLevel level, std::string_view cause, std::string_view 
   ++total_;
   const std::string name = escaped(cause, kCauseBytes);
   Entry* entry = find(name);
-  const bool is_new = entry == nullptr || entry->error.count == 0;
   if (entry == nullptr) entry = place_for(name, now);
   BookedError& error = entry->error;
-  const bool first = is_new && error.count == 0;
+  const bool first = error.count == 0;
   if (first) error.first = now;
   ++error.count;
   error.level = level;

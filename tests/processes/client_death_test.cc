@@ -12,6 +12,7 @@
 #include "tests/processes/load.h"
 #include "tests/processes/pattern.h"
 #include "tests/processes/proc.h"
+#include "tests/processes/raw_session.h"
 
 namespace tentq::test {
 namespace {
@@ -166,6 +167,22 @@ TEST_F(ClientDeath, TheNextLifeTakesTheNameAtOnce) {
   }
   ASSERT_TRUE(eventually(kLong, [&] { return only_left(1); }));
   EXPECT_EQ(bulk.stop(), 0);
+}
+
+// The daemon may be answering while a client detaches: its GOODBYE counts all the same.
+TEST_F(ClientDeath, ADetachWithUnreadAnswersIsNoDeath) {
+  start();
+  for (int i = 0; i < 200; ++i) {
+    RawSession session(socket(), proper_hello("polite"));
+    for (int question = 0; question < i % 8; ++question) {
+      auto message = make_message<OpenSegment>(1);
+      message.name.assign("nobody");
+      ASSERT_TRUE(session.connection().send(message));
+    }
+    ASSERT_TRUE(session.connection().send(make_message<Goodbye>()));
+  }
+  ASSERT_TRUE(eventually(kLong, [&] { return only_left(0); }));
+  EXPECT_EQ(ask(QueryKind::status).at("reaped_clients"), 0);
 }
 
 TEST_F(ClientDeath, ALivingHolderKeepsItsName) {

@@ -160,22 +160,6 @@ TEST_F(DaemonGone, ConnectSaysWhetherItRuns) {
   daemon_has_ended();
 }
 
-TEST_F(DaemonGone, ConnectWaitsForADaemonThatIsJustStarting) {
-  start();
-  const std::string path = socket();
-  daemon().kill();
-  Role late("late", std::chrono::seconds{60}, [&](RoleChannel& channel) {
-    channel.send(std::uint64_t{0});
-    ConnectOptions options = connection(path, "late");
-    options.attach_timeout = std::chrono::seconds{20};
-    Client client = attach(options);
-    return client.attached() ? 0 : 2;
-  });
-  ASSERT_TRUE(late.channel().receive<std::uint64_t>(kLong));
-  daemon().start();
-  EXPECT_EQ(late.join(kLong), 0);
-}
-
 // The library keeps the daemon's limits also for the work that it repeats.
 TEST_F(DaemonGone, SubmitWaitLastsOverARestart) {
   start();

@@ -192,6 +192,20 @@ TEST_F(HostileSocket, AClientThatTakesNoAnswersLosesItsConnectionAlone) {
   EXPECT_TRUE(eventually(kSoon, [&] { return client_row("deaf").is_null(); }));
 }
 
+// Notifications to it can never be sent, nor may trying keep the daemon busy.
+TEST_F(HostileSocket, AClientThatShutsItsReceivingEndIsShutOut) {
+  start_with_neighbours();
+  RawSession session(socket(), proper_hello("deaf"));
+  ASSERT_EQ(::shutdown(session.connection().fd(), SHUT_RD), 0);
+  ASSERT_FALSE(client_row("deaf").is_null());
+  Client sender = attach(socket(), "sender");
+  const Segment deaf = need(sender.open_segment("deaf"), "open_segment");
+  const NotificationId id = need(sender.send_notification(deaf, "n", "m"), "send_notification");
+  EXPECT_TRUE(eventually(kSoon, [&] { return sender.notification_status(id).done(); }));
+  EXPECT_EQ(sender.notification_status(id).reason, TaskReason::peer_lost);
+  EXPECT_TRUE(eventually(kSoon, [&] { return client_row("deaf").is_null(); }));
+}
+
 TEST_F(HostileSocket, SilentConnectionsAreClosedAndNewcomersStillGetIn) {
   start_with_neighbours({{"sessions", {{"handshake", "500ms"}}}});
   std::vector<std::unique_ptr<RawConnection>> silent;

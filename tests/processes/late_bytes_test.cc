@@ -51,6 +51,19 @@ SubmitOptions options_of(Fate fate, std::mt19937& random) {
   return options;
 }
 
+// `ended`: tasks by State; `tasks`: all of them.
+void expect_outcomes(Fate fate, const std::uint32_t (&ended)[5], std::size_t tasks) {
+  const auto count = [&](State state) { return ended[static_cast<std::size_t>(state)]; };
+  EXPECT_EQ(count(State::failed), 0u);
+  switch (fate) {
+    case Fate::completes:
+    case Fate::has_its_daemon_killed: EXPECT_EQ(count(State::completed), tasks); break;
+    case Fate::is_canceled: EXPECT_GT(count(State::canceled), 0u); break;
+    case Fate::meets_its_deadline:
+    case Fate::waits_too_long: EXPECT_GT(count(State::timeout), 0u); break;
+  }
+}
+
 TEST_P(LateBytes, NeverArrive) {
   start_narrow();
   const Fate fate = GetParam();
@@ -115,17 +128,7 @@ TEST_P(LateBytes, NeverArrive) {
               0u);
     EXPECT_EQ(store.differences(kMark + marks - 1'000 + 100 + area, area * kArea, kArea), 0u);
   }
-  const auto count = [&](State state) { return ended[static_cast<std::size_t>(state)]; };
-  EXPECT_EQ(count(State::failed), 0u);
-  switch (fate) {
-    case Fate::completes:
-    case Fate::has_its_daemon_killed:
-      EXPECT_EQ(count(State::completed), static_cast<std::uint32_t>(rounds) * kAreas);
-      break;
-    case Fate::is_canceled: EXPECT_GT(count(State::canceled), 0u); break;
-    case Fate::meets_its_deadline:
-    case Fate::waits_too_long: EXPECT_GT(count(State::timeout), 0u); break;
-  }
+  expect_outcomes(fate, ended, static_cast<std::uint32_t>(rounds) * kAreas);
   EXPECT_EQ(store.stop(), 0);
 }
 
