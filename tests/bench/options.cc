@@ -72,11 +72,13 @@ void add_verdict(Json* figures, const Comparison& comparison, const Bound& bound
   (*figures)["attempts"] = comparison.attempts;
 }
 
-Host::Host(const CommonOptions& options, nlohmann::json config) : socket_(options.socket) {
+Host::Host(const CommonOptions& options, const nlohmann::json& config) : socket_(options.socket) {
   if (!socket_.empty()) return;
   test::DaemonOptions daemon;
   daemon.binary = options.tentqd;
-  daemon.config = std::move(config);
+  // A busy machine may take long to carry a client through its attachment.
+  daemon.config = {{"sessions", {{"handshake", "1min"}}}};
+  daemon.config.merge_patch(config);
   daemon_ = std::make_unique<test::DaemonProcess>(std::move(daemon));
   socket_ = daemon_->socket();
 }

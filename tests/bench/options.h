@@ -57,7 +57,7 @@ void add_verdict(Json* figures, const Comparison& comparison, const Bound& bound
 // The daemon under measurement: a private one, or the one behind --socket.
 class Host {
  public:
-  Host(const CommonOptions& options, nlohmann::json config);
+  Host(const CommonOptions& options, const nlohmann::json& config);
 
   const std::string& socket() const { return socket_; }
   test::DaemonProcess* daemon() { return daemon_.get(); }  // null: not ours

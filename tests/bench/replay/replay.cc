@@ -272,7 +272,7 @@ Outcome run_replay(const CommonOptions& common, const ReplayOptions& options) {
   const LruTotals lru = exact_lru(trace, options.places_per_store() * options.stores);
   nlohmann::json config = nlohmann::json::object();
   if (!options.policy.empty()) config["policy"] = options.policy;
-  Host host(common, std::move(config));
+  Host host(common, config);
   Replay replay(options, std::move(trace), common.seed);
   replay.socket = host.socket();
 
