@@ -15,6 +15,9 @@ constexpr Duration kPollSockets = std::chrono::microseconds{50};
 // Looks between two readings of the clock while spinning.
 constexpr int kGlances = 8;
 
+// Handlers that run before the rings have their turn again.
+constexpr std::size_t kHandlersPerTurn = 64;
+
 inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -41,7 +44,7 @@ void Conductor::run() {
     if (worked) last_work = now;
     if (now - last_sockets >= kPollSockets) {
       last_sockets = now;
-      if (io_.poll() > 0) last_work = now;
+      if (poll_sockets() > 0) last_work = now;
       steps_.park_idle(now);
     }
     if (now - last_periodic >= settings_.safety_poll) {
@@ -58,11 +61,19 @@ void Conductor::run() {
   }
 }
 
+// Bounded: a descriptor that stays readable until the next turn clears it must not keep the
+// handlers running for ever.
+std::size_t Conductor::poll_sockets() {
+  std::size_t ran = 0;
+  while (ran < kHandlersPerTurn && io_.poll_one() > 0) ++ran;
+  return ran;
+}
+
 void Conductor::sleep(Time now) {
   ++sleeps_;
   const Time until = std::min(steps_.next_deadline(), now + settings_.safety_poll);
   if (until <= now) {
-    io_.poll();
+    poll_sockets();
     return;
   }
   io_.run_one_for(until - now);

@@ -41,6 +41,7 @@ class Conductor {
   std::uint64_t sleeps() const { return sleeps_; }
 
  private:
+  std::size_t poll_sockets();
   void sleep(Time now);
 
   boost::asio::io_context& io_;

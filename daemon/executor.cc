@@ -55,7 +55,6 @@ void Executor::post_collected(Time now) {
 }
 
 bool Executor::reap(Time now) {
-  if (in_flight_ == 0) return false;
   bool any = false;
   for (;;) {
     const std::size_t count = transport_.poll(completions_);

@@ -38,7 +38,10 @@ void Reception::received(ControlChannel& channel, ClientMessage message, shm::Fd
   if (const auto* hello = std::get_if<Hello>(&message)) {
     return attach_.hello(channel, *hello, std::move(fd));
   }
-  if (const auto* query = std::get_if<Query>(&message)) return admin_.query(channel, *query);
+  if (const auto* query = std::get_if<Query>(&message)) {
+    host_.take_requests();
+    return admin_.query(channel, *query);
+  }
   if (const auto* command = std::get_if<Command>(&message)) {
     return admin_.command(channel, *command);
   }

@@ -20,6 +20,8 @@ class Reception final : public ControlChannel::Host {
    public:
     virtual ~Host() = default;
     virtual Time now() const = 0;
+    // Requests published before a question are part of its answer.
+    virtual void take_requests() = 0;
     virtual void violation(Session& session, Violation what) = 0;
     // The client of a session is gone; `clean` after a goodbye.
     virtual void client_gone(Session& session, bool clean, const char* why) = 0;
