@@ -29,7 +29,7 @@ bool Notifications::parse(Session& sender, const CellBody& cell, Waiting* out,
   const std::size_t text = std::size_t{head.name_bytes} + head.message_bytes;
   if (copy.size() != sizeof head + refs + text) return false;
   after->resize(head.after_count);
-  std::memcpy(after->data(), copy.data() + sizeof head, refs);
+  if (refs > 0) std::memcpy(after->data(), copy.data() + sizeof head, refs);
   Notification& message = out->message;
   message = make_message<Notification>();
   message.sender_incarnation = sender.incarnation;
