@@ -13,8 +13,8 @@ NAME_REMEDY = "a name for the one thing it holds or keeps true, as in the glossa
 DECLARED = rf"\b(?:class|struct|union|enum|using|concept|namespace|typename)\s+(\w*{VAGUE})\b(?!\s*::)"
 
 PROMISES = (
-    r"(?i)\b(?:T[O]DO|F[I]XME|X[X]X|H[A]CK|st[u]bs?|(?<!refused )for n[o]w|simpl[i]fied|not impl[e]mented|"
-    r"place[h]older)\b"
+    r"\b(?:T[O]DO|F[I]XME|X[X]X|H[A]CK)\b|"
+    r"(?i:\b(?:st[u]bs?|(?<!refused )for n[o]w|simpl[i]fied|not impl[e]mented|place[h]older)\b)"
 )
 ISSUE_NUMBER = r"(?i)\b(?:issue|bug|ticket|PR)\s*#?\d+\b|(?<![\w&'\"])#\d{2,}\b"
 SLEEPS = (
