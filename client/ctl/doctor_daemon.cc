@@ -84,8 +84,8 @@ void check_daemon(const HostPaths& paths, std::vector<Check>* checks) {
     checks->push_back(check_liveness(picture));
   } else {
     const auto semicolon = std::min(why.find("; "), why.size());
-    checks->push_back({"daemon", Check::Result::failure, why.substr(0, semicolon),
-                       "systemctl start tentqd; another place: --socket"});
+    const std::string remedy = semicolon == why.size() ? "" : why.substr(semicolon + 2);
+    checks->push_back({"daemon", Check::Result::failure, why.substr(0, semicolon), remedy});
   }
   checks->push_back(check_memlock(paths.proc, pid));
 }

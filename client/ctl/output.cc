@@ -115,7 +115,7 @@ std::string bytes_text(std::uint64_t bytes) {
                                                   {std::uint64_t{1} << 20, "MiB"},
                                                   {std::uint64_t{1} << 10, "KiB"},
                                                   {1, "B"}}};
-  return in_units(bytes, kUnits);
+  return bytes == 0 ? "0B" : in_units(bytes, kUnits);
 }
 
 std::string age_text(std::uint64_t ns) {

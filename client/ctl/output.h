@@ -36,7 +36,7 @@ std::string wrapped(std::string_view text, std::size_t most, std::size_t indent)
 
 // 0, 17, 1.2K, 35M … (powers of 1000), at most 5 characters.
 std::string count_text(std::uint64_t count);
-// 0, 512B, 1.5KiB, 64MiB … at most 7 characters.
+// 0B, 512B, 1.5KiB, 64MiB … at most 7 characters.
 std::string bytes_text(std::uint64_t bytes);
 // "-", 512ns, 20us, 1.5ms, 3.2s, 4min, 2h, 5d; "-" for 0.
 std::string age_text(std::uint64_t ns);

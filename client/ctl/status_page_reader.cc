@@ -60,7 +60,7 @@ bool read_status_page(const std::string& path, StatusPicture* picture, std::stri
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) {
     *why = "no status page at " + path + ": " + std::strerror(errno) +
-           "; tentqd makes it when it starts";
+           "; is tentqd running (`systemctl start tentqd`)? Another place: --socket or --page";
     return false;
   }
   if (!S_ISREG(facts.st_mode) || facts.st_size != sizeof(StatusPage)) {

@@ -53,7 +53,11 @@ class RawTerminal {
       if (left.count() <= 0) return false;
       pollfd wanted[2] = {{has_input_ ? STDIN_FILENO : -1, POLLIN, 0}, {signals_.get(), POLLIN, 0}};
       if (::poll(wanted, 2, static_cast<int>(left.count())) <= 0) continue;
-      if (wanted[1].revents != 0) return true;
+      if (wanted[1].revents != 0) {
+        // Taken from the queue: unblocked in the end, it would still kill us.
+        signalfd_siginfo taken;
+        return ::read(signals_.get(), &taken, sizeof(taken)) > 0;
+      }
       char key = 0;
       if (wanted[0].revents == 0) continue;
       if (::read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q') return true;

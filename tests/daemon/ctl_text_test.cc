@@ -28,7 +28,7 @@ TEST(CtlUnits, AreShortAndNeverRoundUp) {
   EXPECT_EQ(count_text(1000), "1K");
   EXPECT_EQ(count_text(1999), "1.9K");
   EXPECT_EQ(count_text(999'999), "999K");
-  EXPECT_EQ(bytes_text(0), "0");
+  EXPECT_EQ(bytes_text(0), "0B");
   EXPECT_EQ(bytes_text(1023), "1023B");
   EXPECT_EQ(bytes_text(1536), "1.5KiB");
   EXPECT_EQ(bytes_text(64u << 20), "64MiB");
