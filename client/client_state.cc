@@ -106,6 +106,9 @@ void ClientState::close() {
 
 void ClientState::after_fork_in_child() {
   unusable_.store(Unusable::forked, std::memory_order_release);
+  // Never destroyed in the child: threads that do not exist here hold its locks and wait for its
+  // conditions.
+  immortal_ = weak_from_this().lock();
   if (session_ != nullptr) session_->abandon();
   completion_fd_.abandon();
   thread_.abandon();

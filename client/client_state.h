@@ -158,9 +158,10 @@ class ClientState final : public ControlSink,
                      std::span<const Owner> owners) const;
   Status take_room(Session& session, ClassId cls, const shm::CreditAmounts& amounts,
                    Shortage* shortage);
-  void publish(Session& session, BatchState& batch, const Call& call, std::uint32_t first,
+  // False: the ring is full, and nothing was published.
+  bool publish(Session& session, BatchState& batch, const Call& call, std::uint32_t first,
                std::uint32_t owners);
-  CellBody cell_of(const Owner& owner, const Call& call, const SlotRef& ref);
+  void fill_cell(const Owner& owner, const Call& call, const SlotRef& ref, CellBody* cell);
 
   // cancel.cc, under lock_
   Status cancel_owner(BatchState& batch, Owner& owner);
@@ -281,7 +282,8 @@ class ClientState final : public ControlSink,
   std::array<std::deque<Unpublished>, kMaxClasses> backlog_;  // to be repeated, oldest first
   bool republish_ = false;                                    // notifications are to be repeated
   std::vector<MemoryBlock*> blocks_;
-  std::vector<shm::Mapping> graveyard_;  // STA of earlier sessions, all zeros
+  std::vector<shm::Mapping> graveyard_;    // STA of earlier sessions, all zeros
+  std::shared_ptr<ClientState> immortal_;  // itself, in a forked child
 };
 
 }  // namespace tentq::lib

@@ -79,11 +79,7 @@ void ClientState::thread_main() {
     const std::shared_ptr<Session> session = newest_session();
     if (session->channel().lost()) {
       note_lost(*session);
-      if (shut_out_.load(std::memory_order_relaxed)) {
-        thread_.pause(kIdle);
-      } else if (!try_reattach(kAttempt)) {
-        thread_.pause(until_next_attempt());
-      }
+      if (!try_reattach(kAttempt)) thread_.pause(until_next_attempt());
       continue;
     }
     const std::uint32_t ticket = session->completions().ticket();

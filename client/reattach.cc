@@ -37,7 +37,9 @@ void ClientState::note_lost(Session& session) {
 }
 
 Duration ClientState::until_next_attempt() {
-  const std::lock_guard attaching(lifecycle_);
+  constexpr Duration kMeanwhile = std::chrono::milliseconds{10};  // another thread attaches
+  const std::unique_lock attaching(lifecycle_, std::try_to_lock);
+  if (!attaching.owns_lock()) return kMeanwhile;
   return std::max<Duration>(next_attempt_ - Clock::now(), Duration{1});
 }
 
@@ -52,7 +54,9 @@ bool ClientState::try_reattach(Duration most) {
   }
   const Clock::time_point now = Clock::now();
   const Duration patience = options_.reattach_timeout - (now - lost_at);
-  if (!given_up_ && patience.count() <= 0) give_up();
+  const bool shut_out = shut_out_.load(std::memory_order_relaxed);
+  if (!given_up_ && (patience.count() <= 0 || shut_out)) give_up();
+  if (shut_out) next_attempt_ = Clock::time_point::max();
   if (now < next_attempt_) return false;
   AttachRequest request;
   request.path = path_;

@@ -144,7 +144,8 @@ bool ClientState::replay(Session& session, BatchState& batch, std::uint32_t inde
   }
   SlotRef ref{};
   TENTQ_CHECK(session.allocator().take(std::span(&ref, 1)));
-  CellBody cell = cell_of(owner, call, ref);
+  CellBody cell;
+  fill_cell(owner, call, ref, &cell);
   cell.flags |= kCellReplayed;
   owner.store(OwnerWord::bound(session.ordinal, ref.slot, ref.generation));
   if (batch.retired) {

@@ -1,6 +1,6 @@
 // Submitting: all requests of a call become visible to the daemon in one step, or none does.
 // Steps, all under the short lock: place and merge into the unpublished end of the batch → sizes →
-// daemon's state → room in the ring, credit and slots → cells → one group → doorbell → counts.
+// daemon's state → credit and slots → cells → one group → counts → doorbell.
 #include <algorithm>
 
 #include "client/client_state.h"
@@ -26,6 +26,7 @@ Status ClientState::try_submit(BatchState& batch, std::span<const Request> reque
   Session& session = *session_;
   if (Status status = check_class(session, cls); !status.ok()) return status;
   if (requests.empty()) return {};
+  session.expect_submit(cls);
 
   const std::uint32_t first_task = batch.task_count.load(std::memory_order_relaxed);
   const std::uint32_t first_owner = batch.owner_count.load(std::memory_order_relaxed);
@@ -59,12 +60,18 @@ Status ClientState::try_submit(BatchState& batch, std::span<const Request> reque
           .cls = cls,
           .no_resubmit = options.no_resubmit || options_.no_resubmit};
   if (call.deadline_ns != 0 || call.max_queue_wait_ns != 0) call.submitted_ns = now_ns();
+  if (!publish(session, batch, call, first_owner, built.owners())) {
+    session.ring(cls).credit.unspend(amounts);
+    *shortage = Shortage::room;
+    return {Code::too_many_requests, "the ring of this class is full"};
+  }
   ++batch.call_count;
-  publish(session, batch, call, first_owner, built.owners());
   // Partners: the acquire loads in batch_state.cc; what breaks is said in batch_state.h.
   batch.owner_count.store(first_owner + built.owners(), std::memory_order_release);
   batch.task_count.store(first_task + built.tasks(), std::memory_order_release);
   if (options.first_task != nullptr) *options.first_task = first_task;
+  // Last: it may make a system call, at which a canceled thread ends.
+  session.doorbell().published();
   return {};
 }
 
@@ -121,7 +128,8 @@ Status ClientState::check_daemon(const Session& session, Shortage* shortage) con
   return {Code::quarantined, "the daemon shut this client out; connect again"};
 }
 
-// Everything that can run out, in the order in which it is cheapest to undo.
+// Credit and slots, in the order in which they are cheapest to undo. The ring says itself whether
+// it has room.
 Status ClientState::take_room(Session& session, ClassId cls, const shm::CreditAmounts& amounts,
                               Shortage* shortage) {
   ClassRing& ring = session.ring(cls);
@@ -129,9 +137,6 @@ Status ClientState::take_room(Session& session, ClassId cls, const shm::CreditAm
   *shortage = Shortage::room;
   if (backlogged(cls)) {
     return {Code::too_many_requests, "transfers from before the daemon's restart go first"};
-  }
-  if (ring.ring.room(shm::RingUse::work) < owners) {
-    return {Code::too_many_requests, "the ring of this class is full"};
   }
   if (session.allocator().free() < owners) {
     sweep();
@@ -151,37 +156,38 @@ Status ClientState::take_room(Session& session, ClassId cls, const shm::CreditAm
   return {};
 }
 
-CellBody ClientState::cell_of(const Owner& owner, const Call& call, const SlotRef& ref) {
-  CellBody cell;
-  cell.kind = CellKind::transfer;
-  cell.op = owner.op;
-  cell.flags = call.no_resubmit ? kCellNoResubmit : 0;
-  cell.slot = ref.slot;
-  cell.slot_generation = ref.generation;
-  cell.local_region = regions_.by_id(owner.region)->session_id;
-  cell.remote_segment = segments_.by_id(owner.segment)->handle;
-  cell.local_offset = owner.local_offset;
-  cell.remote_offset = owner.remote_offset;
-  cell.length = owner.length;
-  cell.deadline_ns = call.deadline_ns;
-  cell.max_queue_wait_ns = call.max_queue_wait_ns;
-  cell.cookie = call.cookie;
-  return cell;
+void ClientState::fill_cell(const Owner& owner, const Call& call, const SlotRef& ref,
+                            CellBody* cell) {
+  *cell = CellBody{};
+  cell->kind = CellKind::transfer;
+  cell->op = owner.op;
+  cell->flags = call.no_resubmit ? kCellNoResubmit : 0;
+  cell->slot = ref.slot;
+  cell->slot_generation = ref.generation;
+  cell->local_region = regions_.by_id(owner.region)->session_id;
+  cell->remote_segment = segments_.by_id(owner.segment)->handle;
+  cell->local_offset = owner.local_offset;
+  cell->remote_offset = owner.remote_offset;
+  cell->length = owner.length;
+  cell->deadline_ns = call.deadline_ns;
+  cell->max_queue_wait_ns = call.max_queue_wait_ns;
+  cell->cookie = call.cookie;
 }
 
-void ClientState::publish(Session& session, BatchState& batch, const Call& call,
+bool ClientState::publish(Session& session, BatchState& batch, const Call& call,
                           std::uint32_t first, std::uint32_t owners) {
   const std::span<SlotRef> refs = std::span(refs_).first(owners);
   TENTQ_CHECK(session.allocator().take(refs));
   for (std::uint32_t i = 0; i < owners; ++i) {
     Owner& owner = batch.owners[first + i];
-    cells_[i] = cell_of(owner, call, refs[i]);
+    fill_cell(owner, call, refs[i], &cells_[i]);
     owner.store(OwnerWord::bound(session.ordinal, refs[i].slot, refs[i].generation));
   }
-  // Room was found under the lock that every producer of this client holds.
-  TENTQ_CHECK(
-      session.ring(call.cls).ring.publish(std::span(cells_).first(owners), shm::RingUse::work));
-  session.doorbell().published();
+  if (!session.ring(call.cls).ring.publish(std::span(cells_).first(owners), shm::RingUse::work)) {
+    session.allocator().untake(refs);
+    return false;
+  }
+  return true;
 }
 
 }  // namespace tentq::lib

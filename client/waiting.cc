@@ -125,7 +125,7 @@ void ClientState::tend(Duration most) {
   session->channel().pump();
   if (session->lost()) {
     note_lost(*session);
-    if (!shut_out_.load(std::memory_order_relaxed)) try_reattach(most);
+    try_reattach(most);
     return;
   }
   const Guard hold(lock_);

@@ -33,6 +33,11 @@ void poke(int fd) {
 
 }  // namespace
 
+template <class Message>
+void FakeDaemon::send(FakeSession& session, const Message& message, std::span<const int> fds) {
+  if (shm::send_message(session.socket.get(), message, fds) != 0) session.dead = true;
+}
+
 FakeDaemon::FakeDaemon(std::string path, FakeDaemonOptions options)
     : options_(std::move(options)), hold_(options_.hold) {
   int error = 0;
@@ -92,6 +97,18 @@ void FakeDaemon::set_state(DaemonState state) {
 void FakeDaemon::fail_registrations(StatusCode code) {
   const std::lock_guard lock(mutex_);
   registrations_ = code;
+}
+
+void FakeDaemon::shut_out() {
+  const std::lock_guard lock(mutex_);
+  auto notice = make_message<DaemonNotice>();
+  notice.state = DaemonState::quarantined;
+  for (FakeSession& session : sessions_) {
+    send(session, notice);
+    session.dead = true;
+  }
+  dirty_ = true;
+  poke(wake_.get());
 }
 
 bool FakeDaemon::await(const std::function<bool(const FakeDaemon&)>& condition) {
@@ -181,11 +198,6 @@ void FakeDaemon::receive(FakeSession& session) {
     packet.resize(received.bytes);
     dispatch(session, packet, received.fd_count > 0 ? std::move(received.fds[0]) : shm::Fd{});
   }
-}
-
-template <class Message>
-void FakeDaemon::send(FakeSession& session, const Message& message, std::span<const int> fds) {
-  if (shm::send_message(session.socket.get(), message, fds) != 0) session.dead = true;
 }
 
 void FakeDaemon::dispatch(FakeSession& session, const Packet& packet, shm::Fd fd) {

@@ -49,6 +49,8 @@ class FakeDaemon {
   void grant(ClassId cls, const shm::CreditAmounts& more);
   void set_state(DaemonState state);
   void fail_registrations(StatusCode code);
+  // Tells every client that it is shut out, and ends its connection.
+  void shut_out();
   // Waits until the condition holds, looked at after every turn; false after 20 s.
   bool await(const std::function<bool(const FakeDaemon&)>& condition);
 

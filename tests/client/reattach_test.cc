@@ -265,6 +265,22 @@ TEST_F(Reattach, WhatTheNextDaemonRefusesFailsByItself) {
   }
 }
 
+TEST_F(Reattach, AClientThatWasShutOutStaysOut) {
+  start({.hold = true});
+  for (const bool thread : {true, false}) {
+    Pair pair(connect("store-0"), connect("engine-0", {.background_thread = thread}));
+    Result<Batch> batch = pair.engine->allocate_batch(8);
+    ASSERT_TRUE(submit(pair, *batch, pair.apart(2, 100)).ok());
+    daemon().shut_out();
+    ASSERT_TRUE(batch->wait(kLong).ok());
+    EXPECT_EQ(batch->overall().failed, 2u);
+    const Status status = submit(pair, *batch, pair.apart(1, 100));
+    EXPECT_EQ(status.code(), Code::quarantined);
+    EXPECT_FALSE(status.may_retry());
+    EXPECT_EQ(pair.engine->reattaches(), 0u);
+  }
+}
+
 TEST_F(Reattach, NotificationsAreRepeatedUnderTheirSerials) {
   start({.hold = true});
   Pair pair(connect("store-0"), connect("engine-0"));
