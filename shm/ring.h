@@ -4,9 +4,11 @@
 // Positions count cells since the session began and never wrap in practice (64 bits).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "proto/check.h"
 #include "proto/session_layout.h"
@@ -189,9 +191,15 @@ inline void RingConsumer::copy_once(std::uint64_t position, CellBody* body) cons
   constexpr std::size_t kWords = sizeof(CellBody) / sizeof(std::uint64_t);
   using Word [[gnu::may_alias]] = std::uint64_t;
   const auto* words = reinterpret_cast<const Word*>(&cells_[position & mask_].body);
-  std::uint64_t copy[kWords];
-  for (std::size_t i = 0; i < kWords; ++i) copy[i] = __atomic_load_n(words + i, __ATOMIC_RELAXED);
-  std::memcpy(body, copy, sizeof(CellBody));
+  auto* copy = reinterpret_cast<std::byte*>(body);
+  const auto copy_words = [ words, copy ]<std::size_t... index>(std::index_sequence<index...>) {
+    const auto copy_word = [words, copy](std::size_t i) {
+      const std::uint64_t word = __atomic_load_n(words + i, __ATOMIC_RELAXED);
+      std::memcpy(copy + i * sizeof word, &word, sizeof word);
+    };
+    (copy_word(index), ...);
+  };
+  copy_words(std::make_index_sequence<kWords>{});
 }
 
 inline bool RingConsumer::read_tail() {
