@@ -9,9 +9,13 @@ Status ClientState::cancel_owner(BatchState& batch, Owner& owner) {
   if (word.is_unbound() || !attached_) {
     // Its daemon is gone; it becomes CANCELED instead of being repeated.
     owner.cancel_asked = true;
-    if (word.is_unbound() && attached_) {
-      latch(owner, {.state = TaskState::canceled, .reason = Reason::canceled});
+    OwnerView ended;
+    unbind(*session_, owner, &ended);
+    if (!tentq::is_terminal(ended.state)) {
+      ended = {.state = TaskState::canceled, .reason = Reason::canceled};
     }
+    latch(owner, ended);
+    completion_fd_.raise();
     return {};
   }
   Session& session = *session_;

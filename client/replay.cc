@@ -48,14 +48,16 @@ void ClientState::unbind_all(Session& session) {
   recycle_settled();
 }
 
-// What must not be repeated ends as soon as the daemon's death is known.
+// What must not be repeated, or is being canceled, ends as soon as the daemon's death is known.
 void ClientState::end_unrepeatable() {
   for_each_unfinished([&](BatchState& batch, Owner& owner, std::uint32_t) {
-    if (!batch.calls[owner.call].no_resubmit) return;
+    if (!batch.calls[owner.call].no_resubmit && !owner.cancel_asked) return;
     OwnerView ended;
     unbind(*session_, owner, &ended);
     if (!tentq::is_terminal(ended.state)) {
-      ended = {.state = TaskState::failed, .reason = Reason::daemon_gone};
+      ended = owner.cancel_asked
+                  ? OwnerView{.state = TaskState::canceled, .reason = Reason::canceled}
+                  : OwnerView{.state = TaskState::failed, .reason = Reason::daemon_gone};
     }
     latch(owner, ended);
   });

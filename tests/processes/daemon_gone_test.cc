@@ -89,13 +89,34 @@ TEST_F(DaemonGone, APendingCancelBecomesCanceled) {
   need(client.cancel(batch), "cancel");
   const std::uint32_t completed = batch.overall().completed;
   daemon().kill();
+  const auto begin = Clock::now();
   ASSERT_TRUE(batch.wait(kLong).ok());
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds{5});  // not only when it is given up
   const BatchStatus outcome = batch.overall();
   EXPECT_EQ(outcome.completed, completed);
   EXPECT_EQ(outcome.canceled, 16u - completed);
   daemon().start();
   ASSERT_TRUE(eventually(kLong, [&] { return client.attached(); }));
   EXPECT_EQ(batch.overall().canceled, outcome.canceled);
+  EXPECT_EQ(store.stop(), 0);
+}
+
+TEST_F(DaemonGone, ACancelWhileThereIsNoDaemonEndsItsTaskAtOnce) {
+  start_slow();
+  Exporter store(socket(), {.bytes = 16_MiB});
+  Client client = attach(socket(), "engine");
+  const Segment segment = need(client.open_segment("store"), "open_segment");
+  Memory memory = allocate_at(client, 16_MiB);
+  Batch batch = submit_much(client, segment, memory);
+  daemon().kill();
+  ASSERT_TRUE(eventually(kLong, [&] { return !client.attached(); }));
+  need(client.cancel(batch, 15), "cancel");
+  EXPECT_EQ(batch.status(15).state, State::canceled);
+  EXPECT_EQ(batch.status(14).state, State::pending);
+  daemon().start();
+  ASSERT_TRUE(batch.wait(kLong).ok());
+  EXPECT_EQ(batch.overall().completed, 15u);
+  EXPECT_EQ(batch.overall().canceled, 1u);
   EXPECT_EQ(store.stop(), 0);
 }
 
