@@ -238,13 +238,8 @@ const std::string& Client::name() const {
 }
 ClientLimits Client::limits() const {
   const Welcome welcome = state_->welcome();
-  return {
-      std::min(welcome.limits.largest_call, welcome.sizes.ring_cells - welcome.sizes.ring_reserved),
-      welcome.limits.largest_owner,
-      welcome.limits.owners,
-      welcome.limits.bytes,
-      welcome.sizes.slots,
-      welcome.limits.regions};
+  return {state_->largest_call(), welcome.limits.largest_owner, welcome.limits.owners,
+          welcome.limits.bytes,   welcome.sizes.slots,          welcome.limits.regions};
 }
 std::string Client::daemon_version() const {
   return std::string(state_->welcome().version.view());

@@ -151,6 +151,10 @@ Welcome ClientState::welcome() {
   return newest_session()->welcome();
 }
 
+std::uint32_t ClientState::largest_call() {
+  return newest_session()->largest_call();
+}
+
 bool ClientState::attached() {
   if (!usable().ok()) return false;
   const Guard hold(lock_);

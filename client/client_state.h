@@ -54,13 +54,13 @@ class ClientState final : public ControlSink,
   void close();
 
   // ok, or daemon_gone: closed, or in a forked child.
-  Status usable() const {
-    return unusable_.load(std::memory_order_acquire) == Unusable::no ? Status() : why_unusable();
-  }
+  Status usable() const { return is_usable() ? Status() : why_unusable(); }
+  bool is_usable() const { return unusable_.load(std::memory_order_acquire) == Unusable::no; }
   bool forked() const { return unusable_.load(std::memory_order_relaxed) == Unusable::forked; }
   const SlotTables& tables() const { return tables_; }
   const std::string& name() const { return options_.name; }
   Welcome welcome();
+  std::uint32_t largest_call();
   bool attached();
   std::uint64_t reattaches() const { return reattaches_.load(std::memory_order_relaxed); }
 
@@ -152,12 +152,13 @@ class ClientState final : public ControlSink,
   // submit.cc, under lock_
   Status try_submit(BatchState& batch, std::span<const Request> requests,
                     const SubmitOptions& options, Shortage* shortage);
-  Status check_class(const Session& session, ClassId cls) const;
+  [[gnu::cold]] static Status refuse_class(ClassId cls);
   Status check_daemon(const Session& session, Shortage* shortage) const;
   Status check_sizes(const Session& session, const OwnerBuilder& built,
                      std::span<const Owner> owners) const;
-  Status take_room(Session& session, ClassId cls, const shm::CreditAmounts& amounts,
-                   Shortage* shortage);
+  [[gnu::cold]] Status check_slots(Session& session, ClassId cls, std::uint32_t owners);
+  [[gnu::cold]] static Status refuse_credit(Session& session, ClassId cls,
+                                            const shm::CreditAmounts& amounts);
   // False: the ring is full, and nothing was published.
   bool publish(Session& session, BatchState& batch, const Call& call, std::uint32_t first,
                std::uint32_t owners);

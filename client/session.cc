@@ -13,9 +13,22 @@
 
 namespace tentq::lib {
 
+namespace {
+
+std::uint32_t largest_call_of(const Welcome& welcome) {
+  const SessionSizes& sizes = welcome.sizes;
+  const std::uint32_t fits =
+      std::min({welcome.limits.largest_call, sizes.ring_cells - sizes.ring_reserved, sizes.slots});
+  const std::uint64_t allowed = std::min(welcome.limits.owners, welcome.limits.extents);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(fits, allowed));
+}
+
+}  // namespace
+
 Session::Session(const Welcome& welcome, shm::MappedSessionMemory memory, SessionFds fds,
                  ControlSink* sink)
     : welcome_(welcome),
+      largest_call_(largest_call_of(welcome)),
       memory_(std::move(memory)),
       doorbell_fd_(std::move(fds.doorbell)),
       completion_(std::move(fds.completion)),
@@ -57,10 +70,6 @@ ClassId Session::first_class() const {
 DaemonState Session::state() const {
   // Relaxed: a hint; what the daemon refuses it refuses by itself.
   return static_cast<DaemonState>(memory_.view.sta()->state.load(std::memory_order_relaxed));
-}
-
-std::uint32_t Session::largest_call() const {
-  return std::min(welcome_.limits.largest_call, sizes().ring_cells - sizes().ring_reserved);
 }
 
 void Session::wake_sleepers() const {

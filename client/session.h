@@ -3,6 +3,7 @@
 // ones.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -66,8 +67,12 @@ class Session {
   DaemonState state() const;
   int completion_fd() const { return completion_.get(); }
   int control_socket() const { return channel_.socket(); }
-  // Largest group that ring and daemon take.
-  std::uint32_t largest_call() const;
+  // Most owners that one call can have: what ring, slots and the daemon's limits allow.
+  std::uint32_t largest_call() const { return largest_call_; }
+  // Calls of no more bytes than this are within every limit on bytes.
+  std::uint64_t surely_small() const {
+    return std::min(welcome_.limits.bytes, welcome_.limits.largest_owner);
+  }
 
   // Under the client's lock.
   SlotAllocator& allocator() { return allocator_; }
@@ -84,6 +89,7 @@ class Session {
 
  private:
   Welcome welcome_;
+  std::uint32_t largest_call_;
   shm::MappedSessionMemory memory_;
   shm::Fd doorbell_fd_;
   shm::Fd completion_;

@@ -16,7 +16,7 @@ Status ClientState::submit(BatchState& batch, std::span<const Request> requests,
 
 Status ClientState::try_submit(BatchState& batch, std::span<const Request> requests,
                                const SubmitOptions& options, Shortage* shortage) {
-  if (Status status = usable(); !status.ok()) return status;
+  if (!is_usable()) return why_unusable();
   if (options.deadline.count() < 0 || options.max_queue_wait.count() < 0) {
     return {Code::invalid_argument, "a deadline or queue wait is negative"};
   }
@@ -24,7 +24,7 @@ Status ClientState::try_submit(BatchState& batch, std::span<const Request> reque
   const Guard hold(lock_);
   if (batch.freed) return {Code::invalid_argument, "the batch was freed"};
   Session& session = *session_;
-  if (Status status = check_class(session, cls); !status.ok()) return status;
+  if (index_of(cls) >= kMaxClasses || !session.granted(cls)) return refuse_class(cls);
   if (requests.empty()) return {};
   session.expect_submit(cls);
 
@@ -45,11 +45,25 @@ Status ClientState::try_submit(BatchState& batch, std::span<const Request> reque
     return {Code::batch_full, "the batch has room for " + std::to_string(room) +
                                   " more tasks, not " + std::to_string(requests.size())};
   }
-  const std::span<const Owner> owners(&batch.owners[first_owner], built.owners());
-  if (Status status = check_sizes(session, built, owners); !status.ok()) return status;
-  if (Status status = check_daemon(session, shortage); !status.ok()) return status;
+  if (built.owners() > session.largest_call() || built.bytes() > session.surely_small()) {
+    const std::span<const Owner> owners(&batch.owners[first_owner], built.owners());
+    if (Status status = check_sizes(session, built, owners); !status.ok()) return status;
+  }
+  const bool ready = attached_ && !closing_ && !session.lost();
+  if (!ready || session.state() != DaemonState::running) {
+    if (Status status = check_daemon(session, shortage); !status.ok()) return status;
+  }
   const shm::CreditAmounts amounts{built.owners(), built.bytes(), built.owners()};
-  if (Status status = take_room(session, cls, amounts, shortage); !status.ok()) return status;
+  if (backlogged(cls) || session.allocator().free() < built.owners()) {
+    if (Status status = check_slots(session, cls, built.owners()); !status.ok()) {
+      *shortage = Shortage::room;
+      return status;
+    }
+  }
+  if (!session.ring(cls).credit.spend(amounts)) {
+    *shortage = Shortage::credit;
+    return refuse_credit(session, cls, amounts);
+  }
 
   Call& call = batch.calls[batch.call_count];
   call = {.serial = next_call_++,
@@ -75,8 +89,7 @@ Status ClientState::try_submit(BatchState& batch, std::span<const Request> reque
   return {};
 }
 
-Status ClientState::check_class(const Session& session, ClassId cls) const {
-  if (index_of(cls) < kMaxClasses && session.granted(cls)) return {};
+Status ClientState::refuse_class(ClassId cls) {
   if (index_of(cls) >= kClassCount || cls == ClassId::internal) {
     return {Code::invalid_argument, "there is no class " + std::to_string(index_of(cls))};
   }
@@ -93,9 +106,6 @@ Status ClientState::check_sizes(const Session& session, const OwnerBuilder& buil
   };
   const std::uint64_t count = built.owners();
   if (count > session.largest_call()) return over("owners", count, session.largest_call());
-  if (count > limits.owners) return over("owners", count, limits.owners);
-  if (count > limits.extents) return over("extents", count, limits.extents);
-  if (count > session.sizes().slots) return over("owners", count, session.sizes().slots);
   if (built.bytes() > limits.bytes) return over("bytes", built.bytes(), limits.bytes);
   if (built.bytes() <= limits.largest_owner) return {};
   for (const Owner& owner : owners) {
@@ -108,15 +118,12 @@ Status ClientState::check_sizes(const Session& session, const OwnerBuilder& buil
 }
 
 Status ClientState::check_daemon(const Session& session, Shortage* shortage) const {
-  const DaemonState state = session.state();
-  const bool connected = attached_ && !session.lost();
-  if (connected && !closing_ && state == DaemonState::running) return {};
   if (closing_) return {Code::daemon_gone, "this client is being closed"};
-  if (!connected) {
+  if (!attached_ || session.lost()) {
     *shortage = Shortage::daemon;
     return detached();
   }
-  switch (state) {
+  switch (session.state()) {
     case DaemonState::starting:
     case DaemonState::running: return {};
     case DaemonState::draining: return {Code::draining, "the daemon drains and takes no new work"};
@@ -128,32 +135,23 @@ Status ClientState::check_daemon(const Session& session, Shortage* shortage) con
   return {Code::quarantined, "the daemon shut this client out; connect again"};
 }
 
-// Credit and slots, in the order in which they are cheapest to undo. The ring says itself whether
-// it has room.
-Status ClientState::take_room(Session& session, ClassId cls, const shm::CreditAmounts& amounts,
-                              Shortage* shortage) {
-  ClassRing& ring = session.ring(cls);
-  const auto owners = static_cast<std::uint32_t>(amounts.owners);
-  *shortage = Shortage::room;
+Status ClientState::check_slots(Session& session, ClassId cls, std::uint32_t owners) {
   if (backlogged(cls)) {
     return {Code::too_many_requests, "transfers from before the daemon's restart go first"};
   }
-  if (session.allocator().free() < owners) {
-    sweep();
-    if (session.allocator().free() < owners) {
-      return {Code::too_many_requests, "only " + std::to_string(session.allocator().free()) +
-                                           " of " + std::to_string(session.sizes().slots) +
-                                           " status slots are free; free batches that are done"};
-    }
-  }
-  if (!ring.credit.spend(amounts)) {
-    *shortage = Shortage::credit;
-    ring.credit.wish(amounts);
-    session.doorbell().published();
-    return {Code::too_many_requests, "over the admission credit of this class"};
-  }
-  *shortage = Shortage::none;
-  return {};
+  sweep();
+  if (session.allocator().free() >= owners) return {};
+  return {Code::too_many_requests, "only " + std::to_string(session.allocator().free()) + " of " +
+                                       std::to_string(session.sizes().slots) +
+                                       " status slots are free; free batches that are done"};
+}
+
+// States a wish, so that the daemon knows what would be needed.
+Status ClientState::refuse_credit(Session& session, ClassId cls,
+                                  const shm::CreditAmounts& amounts) {
+  session.ring(cls).credit.wish(amounts);
+  session.doorbell().published();
+  return {Code::too_many_requests, "over the admission credit of this class"};
 }
 
 void ClientState::fill_cell(const Owner& owner, const Call& call, const SlotRef& ref,
