@@ -11,7 +11,7 @@ namespace tentq {
 // The handshake, both sides seq_cst on named words: the conductor stores `armed_`, then looks for
 // completions once more; a completing thread publishes its completion (seq_cst), then loads
 // `armed_`. At least one of them sees the other; with anything weaker both may miss, and the
-// conductor sleeps over a completion. Tested by Conformance.ArmedSleeperIsAlwaysWoken.
+// conductor sleeps over a completion. Tested by SleepConformance.ArmedSleeperIsAlwaysWoken.
 class WakeupFd {
  public:
   // Throws std::system_error when no eventfd can be made.

@@ -26,7 +26,7 @@ TEST_P(SleepConformance, ArmedSleeperIsAlwaysWoken) {
   Rig rig(GetParam().make(64), 1u << 20);
   for (std::uint32_t round = 0; round < 2000; ++round) {
     std::vector<Chunk> chunks;
-    for (std::uint32_t i = 0; i <= round % 3; ++i) {
+    for (std::uint64_t i = 0; i <= round % 3; ++i) {
       chunks.push_back(rig.chunk(Op::write, i * 65'536, i * 65'536, 64 + round % 4096));
     }
     const std::size_t before = rig.seen();

@@ -12,7 +12,8 @@
 namespace tentq::test {
 namespace {
 
-constexpr std::size_t kMiB = 1u << 20;
+constexpr std::uint64_t kKiB = 1u << 10;
+constexpr std::uint64_t kMiB = 1u << 20;
 
 class Conformance : public testing::TestWithParam<Factory> {
  protected:
@@ -148,7 +149,7 @@ TEST_P(Conformance, CancelIsIdempotentAndAlwaysFollowedByACompletion) {
   Rig rig(make(), 16 * kMiB);
   std::vector<Chunk> chunks;
   for (std::uint64_t i = 0; i < 64; ++i) {
-    chunks.push_back(rig.chunk(Op::read, i * 256 * 1024, i * 256 * 1024, 256 * 1024, false));
+    chunks.push_back(rig.chunk(Op::read, i * 256 * kKiB, i * 256 * kKiB, 256 * kKiB, false));
     fill_pattern(rig.source_of(chunks.back()), chunks.back().id.ordinal);
   }
   rig.post_all(chunks);
@@ -206,7 +207,7 @@ TEST_P(Conformance, AnIdCanBeUsedAgainAfterItsCompletion) {
 }
 
 TEST_P(Conformance, NothingTouchesMemoryAfterItsCompletion) {
-  constexpr std::uint64_t kBlock = 96 * 1024;
+  constexpr std::uint64_t kBlock = 96 * kKiB;
   constexpr std::uint64_t kBlocks = 40;
   Rig rig(make(), kBlock * kBlocks);
   std::vector<Chunk> chunks;
@@ -235,7 +236,7 @@ TEST_P(Conformance, NothingTouchesMemoryAfterItsCompletion) {
 }
 
 TEST_P(Conformance, DestructionWithWorkInFlightIsClean) {
-  constexpr std::uint64_t kBlock = 256 * 1024;
+  constexpr std::uint64_t kBlock = 256 * kKiB;
   for (int round = 0; round < 6; ++round) {
     Rig rig(make(), 8 * kBlock);
     std::vector<Chunk> chunks;

@@ -136,13 +136,14 @@ RC_GTEST_PROP(CopyChooserProperty, NeverTakesAColdRangeForACachedOne, ()) {
   const auto cache = *rc::gen::inRange<std::uint64_t>(1, 64) * 64 * kKiB;
   CopyChooser chooser(kCached, kStreamed, cache);
   Model model(cache);
-  const auto steps =
-      *rc::gen::container<std::vector<std::tuple<unsigned, unsigned, unsigned>>>(rc::gen::tuple(
-          rc::gen::inRange(0u, 40u), rc::gen::inRange(0u, 40u), rc::gen::inRange(1u, 20u)));
+  using Number = std::uint64_t;
+  const auto steps = *rc::gen::container<std::vector<std::tuple<Number, Number, Number>>>(
+      rc::gen::tuple(rc::gen::inRange<Number>(0, 40), rc::gen::inRange<Number>(0, 40),
+                     rc::gen::inRange<Number>(1, 20)));
   for (const auto& [to, from, size] : steps) {
-    const std::uint64_t length = size * 50'000;
-    const TouchedRange target = {RegionIndex{to % 3}, to * 37 * kKiB};
-    const TouchedRange source = {RegionIndex{3 + from % 2}, from * 91 * kKiB};
+    const Number length = size * 50'000;
+    const TouchedRange target = {to % 2 == 0 ? RegionIndex{0} : RegionIndex{1}, to * 37 * kKiB};
+    const TouchedRange source = {from % 2 == 0 ? RegionIndex{3} : RegionIndex{4}, from * 91 * kKiB};
     const bool cached = model.cached(target, source, length);
     const CopyRoutine chosen = chooser.choose(target, source, length);
     if (length < CopyChooser::kLeastStreamed) RC_ASSERT(chosen == kCached);

@@ -22,7 +22,7 @@
 namespace tentq::test {
 namespace {
 
-constexpr std::size_t kSize = 256 * 1024;
+constexpr std::size_t kSize = 256u << 10;
 
 class GuardedCopy : public testing::TestWithParam<CopyRoutine> {
  protected:

@@ -11,7 +11,7 @@
 namespace tentq::test {
 namespace {
 
-constexpr std::uint64_t kBlock = 64 * 1024;
+constexpr std::uint64_t kBlock = 64u << 10;
 
 class GuardedTransport : public testing::Test {
  protected:

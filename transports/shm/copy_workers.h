@@ -47,11 +47,11 @@ class CopyWorkers {
   static constexpr std::uint32_t kBusy = 0, kSpinning = 1, kAsleep = 2;
   struct alignas(64) Worker {
     explicit Worker(std::uint32_t jobs) : done(jobs) {}
+    DoneRing done;
     // A futex word. Partners: wake_one() (seq_cst loads after the queue's seq_cst store) and
     // sleep() (seq_cst store, then a seq_cst look at the queue). With anything weaker a job could
     // be queued while its only thread goes to sleep. Tested by ShmTransport.IdleWorkersWake.
     std::atomic<std::uint32_t> state{kBusy};
-    DoneRing done;
     std::thread thread;
   };
 

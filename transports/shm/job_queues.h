@@ -53,10 +53,12 @@ class JobRing {
   }
 
  private:
-  const std::uint64_t mask_;
-  std::unique_ptr<std::atomic<std::uint64_t>[]> cells_;
+  // What the copying threads write apart from what the conductor writes; who reads the tail reads
+  // the rest of its line too.
   alignas(64) std::atomic<std::uint64_t> head_{0};
   alignas(64) std::atomic<std::uint64_t> tail_{0};
+  const std::uint64_t mask_;
+  std::unique_ptr<std::atomic<std::uint64_t>[]> cells_;
 };
 
 // Slots of ended jobs from one thread to the conductor. Never full: it has room for every job.
@@ -83,9 +85,9 @@ class DoneRing {
   bool ready() const { return head_ != tail_.load(std::memory_order_seq_cst); }
 
  private:
+  alignas(64) std::atomic<std::uint64_t> tail_{0};
   const std::uint64_t mask_;
   std::unique_ptr<std::uint32_t[]> slots_;
-  alignas(64) std::atomic<std::uint64_t> tail_{0};
   alignas(64) std::uint64_t head_ = 0;
 };
 
