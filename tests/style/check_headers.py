@@ -1,24 +1,36 @@
 #!/usr/bin/env python3
 """Compiles each header alone, twice in one file, with the project's warnings; the public headers
-with nothing but the folder that is installed, and the C one also as C."""
+with nothing but the folder that is installed, and the C one also as C. A header that some source
+file includes first is left out: the build has compiled it alone already."""
 
 import argparse
 import concurrent.futures
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
-from source import project_paths
+from source import CPP_SUFFIXES, load_sources, project_paths
 
 WARNINGS = "-Wall -Wextra -Wconversion -Wshadow -Wswitch-enum -Werror".split()
 PUBLIC = "client/include/"
+FIRST_INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
+
+
+def compiled_by_the_build(root):
+    """Headers that are the first thing in a source file, and guard themselves."""
+    sources = [source for source in load_sources(root, CPP_SUFFIXES)]
+    guarded = {source.path for source in sources if "#pragma once" in source.text}
+    firsts = (FIRST_INCLUDE.match(s.uncommented) for s in sources if s.path.endswith((".cc", ".c")))
+    return guarded & {match.group(1) for match in firsts if match}
 
 
 def compilations(root):
     """(header, language, arguments) of every compilation."""
+    known = compiled_by_the_build(root)
     for path in project_paths(root):
-        if not path.endswith((".h", ".hpp")):
+        if not path.endswith((".h", ".hpp")) or path in known:
             continue
         if path.startswith(PUBLIC):
             name, folder = path.removeprefix(PUBLIC), root / PUBLIC
