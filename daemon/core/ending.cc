@@ -73,6 +73,8 @@ void State::end_early(std::uint32_t index, TaskState outcome, Reason reason) {
   owner.outcome = outcome;
   owner.reason = static_cast<std::uint8_t>(reason);
   move<OwnerAction::drain>(owner);
+  // At shutdown what is with a transport may finish.
+  if (reason == Reason::shutdown) return;
   for (std::uint32_t c = owner.chunks; c != kNone; c = chunks_[c].next) chunks_.ask_cancel(c);
 }
 

@@ -19,11 +19,10 @@ void Leaves::set_layout(LeafLayout layout) {
   layout_ = layout;
 }
 
-void Leaves::push(std::uint32_t index) {
+void Leaves::append(std::uint32_t index) {
   OwnerRecord& owner = (*owners_)[index];
   const LeafKey key = key_of(owner);
   Leaf& leaf = leaves_[index_of_leaf(key)];
-  owner.order = next_order_++;
   owner.next = kNone;
   owner.prev = leaf.tail;
   (leaf.tail == kNone ? leaf.head : (*owners_)[leaf.tail].next) = index;

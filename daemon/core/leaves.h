@@ -41,8 +41,12 @@ class Leaves {
   }
   const Leaf& leaf(const LeafKey& key) const { return leaves_[index_of_leaf(key)]; }
 
-  // Behind all others of its leaf. Stamps the owner's order.
-  void push(std::uint32_t owner);
+  // Behind all others of its leaf. push() stamps the owner's order; append() keeps it.
+  void push(std::uint32_t owner) {
+    (*owners_)[owner].order = next_order_++;
+    append(owner);
+  }
+  void append(std::uint32_t owner);
   // A refused owner: where its order says, near the head.
   void put_back(std::uint32_t owner);
   void remove(std::uint32_t owner) { remove(owner, key_of((*owners_)[owner])); }

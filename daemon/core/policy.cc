@@ -24,7 +24,8 @@ State::State(const Limits& given, const HardMaxima& most, Policy policy, std::ui
   set_policy(policy);
 }
 
-// Owners that are queued keep the order in which they came into their leaves.
+// Owners keep the order in which they came into their leaves, also those that are in flight and may
+// come back.
 void State::set_policy(Policy policy) {
   const bool by_arrival = policy == Policy::fifo || policy == Policy::direct;
   const LeafLayout layout = by_arrival ? LeafLayout::by_arrival : LeafLayout::by_client;
@@ -39,7 +40,7 @@ void State::set_policy(Policy policy) {
     });
     for (std::uint32_t i = 0; i < count; ++i) leaves_.remove(scratch_[i]);
     leaves_.set_layout(layout);
-    for (std::uint32_t i = 0; i < count; ++i) leaves_.push(scratch_[i]);
+    for (std::uint32_t i = 0; i < count; ++i) leaves_.append(scratch_[i]);
   }
   lanes_.ignore_windows(policy == Policy::direct);
   picker_.set_policy(policy);

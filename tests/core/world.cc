@@ -54,6 +54,7 @@ void World::forget() {
 }
 
 void World::carry_out(const Effect& effect) {
+  if (on_effect) on_effect(effect);
   if (const auto* chunk = std::get_if<DispatchChunk>(&effect)) {
     dispatched.push_back(*chunk);
     in_flight.push_back(*chunk);
@@ -180,6 +181,9 @@ void World::want(std::uint32_t session, ClassId cls, const Amounts& wanted, bool
 }
 
 void World::close(std::uint32_t session) {
+  for (std::size_t c = 0; c < kMaxClasses; ++c) {
+    granted[{session, c}] = consumed[{session, c}] = Amounts{};
+  }
   handle(SessionClosed{SessionId{session}});
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -42,6 +43,7 @@ class World {
   void advance_to_deadline();
   bool hold_effects = false;
   bool answer_reclaims = true;
+  std::function<void(const Effect&)> on_effect;  // sees each, in order
 
   // What happened, in order. Cleared by forget().
   std::vector<OwnerEnded> ended;

@@ -1,0 +1,109 @@
+// A naive picture of the core, O(everything) per step, beside a real one that random operations
+// drive. What the two disagree on fails the property. One thread.
+#pragma once
+
+#include <map>
+#include <ostream>
+#include <set>
+#include <vector>
+
+#include "tests/core/world.h"
+
+namespace tentq::core {
+
+enum class StepKind : std::uint8_t {
+  submit,
+  submit_call,
+  submit_large,
+  submit_unrouted,
+  submit_internal,
+  end_chunk,
+  end_chunk_well,
+  fail_chunk,
+  refuse_chunk,
+  cancel,
+  route,
+  stale,
+  wish,
+  wait,
+  advance,
+  window,
+  policy,
+  weights,
+  reopen,
+  drain,
+  resume,
+};
+inline constexpr std::uint32_t kStepKinds = 21;
+
+struct Step {
+  StepKind kind{};
+  std::uint32_t a = 0, b = 0, c = 0;
+};
+std::ostream& operator<<(std::ostream& out, const Step& op);
+
+class Model {
+ public:
+  explicit Model(std::uint64_t seed);
+  // Does it to the core, follows its effects, compares. Fails by RC_ASSERT.
+  void apply(const Step& op);
+  // Ends everything: whatever was admitted or refused ended exactly once, and nothing is charged.
+  void finish();
+  // Over all effects so far, in order.
+  std::uint64_t trace() const { return trace_; }
+
+ private:
+  struct Owner {
+    OwnerSpec spec;
+    std::uint32_t session = 0;
+    ClassId cls = ClassId::standard;
+    std::uint64_t order = 0;  // of being routable
+    bool routed = false;
+    std::map<std::uint64_t, std::uint64_t> todo;  // offset → length, not in a transport's hands
+    std::map<ChunkId, DispatchChunk> flying;
+  };
+  struct LaneShape {
+    std::uint64_t bytes = 0;
+    std::uint32_t chunks = 0;
+    std::uint64_t largest = 0;
+    std::uint64_t over = 0;  // what was in flight beyond a window when it shrank
+  };
+
+  void submit(std::uint32_t session, ClassId cls, std::vector<OwnerSpec> specs);
+  void expect_verdict(std::uint32_t session, ClassId cls, const std::vector<OwnerSpec>& specs,
+                      std::uint64_t hash_before);
+  OwnerSpec make_spec(const Step& op, std::uint64_t length);
+  void end(const Step& op, bool well);
+  void refuse(const Step& op);
+  void cancel(const Step& op);
+  void route(const Step& op);
+  void stale(const Step& op);
+  void reopen(const Step& op);
+  void change(const Step& op);
+
+  void follow();
+  void follow_ends();
+  void follow_dispatches();
+  void check_order(const Owner& owner) const;
+  void check_totals() const;
+  void check_lanes() const;
+  void check_credit() const;
+  void mix(std::uint64_t value);
+  std::uint32_t client_of(std::uint32_t session) const { return session / 2; }
+  bool has_work() const { return !world_.in_flight.empty(); }
+
+  World world_;
+  std::map<OwnerId, Owner> owners_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<OwnerSpec, ClassId>> pending_;
+  std::vector<OwnerId> unrouted_;
+  std::map<std::uint16_t, LaneShape> lanes_;
+  std::set<ChunkId> dead_;
+  std::set<OwnerId> ended_;
+  std::uint64_t order_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t submitted_ = 0;
+  std::uint64_t told_ = 0;
+  std::uint64_t trace_ = 0;
+};
+
+}  // namespace tentq::core

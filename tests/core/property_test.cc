@@ -1,0 +1,151 @@
+// Random operations on the core beside the naive model, random shares, and the same decisions for
+// the same seed. `--long` runs each property 20 times. RapidCheck prints the seed and, for what
+// fails, the shortest operations that it finds.
+#include <rapidcheck.h>
+
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+#include "tests/core/model.h"
+
+namespace {
+
+using namespace tentq;
+using namespace tentq::core;
+
+rc::Gen<Step> step_gen() {
+  const auto number = rc::gen::inRange<std::uint32_t>(0, 1u << 20);
+  return rc::gen::build<Step>(
+      rc::gen::set(&Step::kind, rc::gen::map(rc::gen::inRange<std::uint32_t>(0, kStepKinds + 6),
+                                             [](std::uint32_t n) {
+                                               // Chunks end more often than other things happen.
+                                               return n < kStepKinds ? static_cast<StepKind>(n)
+                                                                     : StepKind::end_chunk_well;
+                                             })),
+      rc::gen::set(&Step::a, number), rc::gen::set(&Step::b, number),
+      rc::gen::set(&Step::c, number));
+}
+
+std::uint64_t steps_done = 0;
+
+std::uint64_t run(std::uint64_t seed, const std::vector<Step>& ops) {
+  steps_done += ops.size();
+  Model model(seed);
+  for (const Step& op : ops) model.apply(op);
+  model.finish();
+  return model.trace();
+}
+
+// P1 P2 P3 P4 P9 P10 P11 P12 P13 P16, after every operation; on average 2,000 of them a case.
+void follows_the_model() {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  const auto ops = *rc::gen::resize(4000, rc::gen::container<std::vector<Step>>(step_gen()));
+  run(seed, ops);
+}
+
+// P14: a recorded list of events replays to the same decisions.
+void decides_the_same() {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  const auto ops = *rc::gen::resize(400, rc::gen::container<std::vector<Step>>(step_gen()));
+  RC_ASSERT(run(seed, ops) == run(seed, ops));
+}
+
+// P15: with any one limit at zero nothing is admitted.
+void zero_admits_nothing() {
+  const auto level = *rc::gen::inRange(0, 9);
+  const auto cls = static_cast<ClassId>(*rc::gen::inRange(1, 5));
+  WorldShape shape;
+  shape.limits = small_limits(64, kMiB);
+  Amounts* limits[] = {&shape.limits.host, &shape.limits.client,
+                       &shape.limits.classes[index_of(cls)].outstanding};
+  Amounts& limit = *limits[level / 3];
+  (level % 3 == 0 ? limit.owners : level % 3 == 1 ? limit.bytes : limit.extents) = 0;
+  World world(shape);
+  world.open_lane();
+  world.open_session(0);
+  for (int i = 0; i < 20; ++i) {
+    world.want(0, cls, {1, 1, 1}, *rc::gen::arbitrary<bool>());
+    world.submit(0, cls, *rc::gen::inRange<std::uint64_t>(1, kMiB));
+  }
+  RC_ASSERT(world.admitted.empty());
+  RC_ASSERT(world.ended.size() == 20u);
+  for (const OwnerEnded& end : world.ended) RC_ASSERT(!may_retry(end.reason));
+}
+
+// P5: two classes, or two clients of one class, with work all the time share by weight, in bytes,
+// to within a quantum and a chunk of each.
+void shares_by_weight() {
+  const bool classes = *rc::gen::arbitrary<bool>();
+  const std::uint32_t weights[] = {*rc::gen::inRange(1u, 9u), *rc::gen::inRange(1u, 9u)};
+  constexpr std::uint64_t kS = 4096;
+  WorldShape shape;
+  shape.check = false;
+  if (classes) {
+    shape.limits.classes[1].weight = weights[0];
+    shape.limits.classes[2].weight = weights[1];
+  }
+  World world(shape);
+  world.open_lane(0, kS * *rc::gen::inRange(1u, 5u), 8, kS);
+  for (std::uint32_t s = 0; s < 2; ++s) {
+    SessionOpened event;
+    event.session = SessionId{s};
+    event.client = ClientKey{s};
+    event.weight = classes ? 1 : weights[s];
+    event.slots = 1024;
+    event.class_mask = bit_of(static_cast<ClassId>(classes ? 1 + s : 4));
+    event.limit = {1000, kGiB, 1000};
+    world.open_session(s + 2, s, 1024, event.class_mask);
+    world.close(s + 2);
+    world.handle(event);
+  }
+  std::mt19937_64 random(*rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>()));
+  std::uint32_t slots[2] = {};
+  std::uint64_t left[2] = {};
+  double share[2] = {};
+  std::size_t seen = 0;
+  const auto top_up = [&](std::uint32_t s) {
+    while (left[s] < 40 * kS) {
+      OwnerSpec spec;
+      spec.slot = slots[s]++ % 1024;
+      spec.lane = LaneId{0};
+      spec.length = kS / 4 + random() % (3 * kS);
+      const std::vector<OwnerSpec> specs{spec};
+      const ClassId cls = static_cast<ClassId>(classes ? 1 + s : 4);
+      world.hold_effects = true;
+      world.handle(Submitted{SessionId{s}, cls, false, Reason::none, specs});
+      world.hold_effects = false;
+      left[s] += spec.length;
+    }
+  };
+  for (int step = 0; step < 400; ++step) {
+    top_up(0);
+    top_up(1);
+    world.take_effects();
+    for (; seen < world.dispatched.size(); ++seen) {
+      const DispatchChunk& chunk = world.dispatched[seen];
+      const std::uint32_t s = chunk.session.value();
+      left[s] -= chunk.length;
+      share[s] += static_cast<double>(chunk.length) / weights[s];
+      const double bound =
+          kS + static_cast<double>(kS) / weights[0] + static_cast<double>(kS) / weights[1];
+      RC_ASSERT(std::abs(share[0] - share[1]) <= bound);
+    }
+    world.end_oldest();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int times = argc > 1 && std::strcmp(argv[1], "--long") == 0 ? 20 : 1;
+  bool good = true;
+  for (int i = 0; i < times; ++i) {
+    good = rc::check("the core follows the model", follows_the_model) && good;
+    good = rc::check("the same seed decides the same", decides_the_same) && good;
+    good = rc::check("a limit of zero admits nothing", zero_admits_nothing) && good;
+    good = rc::check("classes and clients share by weight", shares_by_weight) && good;
+  }
+  std::printf("%llu operations\n", static_cast<unsigned long long>(steps_done));
+  return good ? 0 : 1;
+}
