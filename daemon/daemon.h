@@ -87,6 +87,7 @@ class Daemon final : Conductor::Steps,
   void wait_for_doorbell(Session& session);
   void wait_for_completions();
   void set_state(DaemonState state, const std::string& text);
+  void begin_drain(const char* text, Time now);
   void begin_stop();
   void continue_stop(Time now);
   void reload();

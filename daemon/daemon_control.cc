@@ -42,17 +42,28 @@ void Daemon::set_state(DaemonState state, const std::string& text) {
   if (state != DaemonState::running || !text.empty()) reception_.tell_all(state, text);
 }
 
+// Clients see that nothing new is taken first; then what they published before is taken whole, and
+// only then does the core refuse. Who published in between is told so in the slot.
+void Daemon::begin_drain(const char* text, Time now) {
+  set_state(DaemonState::draining, text);
+  inbox_.drain_everyone(now);
+  effects_.clear_drained();
+  core_.handle(core::DrainRequested{}, now);
+}
+
 void Daemon::begin_stop() {
   stopping_ = true;
-  stop_deadline_ = monotonic_now() + settings_.drain_timeout;
+  const Time now = monotonic_now();
+  stop_deadline_ = now + settings_.drain_timeout;
+  begin_drain("the daemon stops; it finishes what is queued", now);
   log(LogLevel::info, "stopping: {} owners are outstanding, at most {} s to drain",
       core_.outstanding().owners,
       std::chrono::duration_cast<std::chrono::seconds>(settings_.drain_timeout).count());
   systemd::notify_stopping("draining");
-  for (auto& listener : listeners_) listener->stop();
-  set_state(DaemonState::draining, "the daemon stops; it finishes what is queued");
-  effects_.clear_drained();
-  core_.handle(core::DrainRequested{}, monotonic_now());
+  // Clients wait for, or go to, the next daemon; administrators can see what is waited for.
+  for (auto& listener : listeners_) {
+    if (!listener->admin()) listener->stop();
+  }
 }
 
 void Daemon::continue_stop(Time now) {
@@ -78,10 +89,7 @@ StatusCode Daemon::drain(std::string* text) {
     *text = "the daemon is stopping already";
     return StatusCode::busy;
   }
-  effects_.clear_drained();
-  core_.handle(core::DrainRequested{}, now_);
-  set_state(DaemonState::draining,
-            "an administrator drains the daemon; it finishes what is queued");
+  begin_drain("an administrator drains the daemon; it finishes what is queued", now_);
   log(LogLevel::info, "draining on request, {} owners are outstanding", core_.outstanding().owners);
   *text = "draining; " + std::to_string(core_.outstanding().owners) +
           " owners are outstanding; `tentqctl resume` takes new work again";

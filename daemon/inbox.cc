@@ -70,7 +70,7 @@ bool Inbox::drain(Time now) {
   // By index: a session that is quarantined while draining leaves the list.
   for (std::size_t i = 0; i < awake_.size();) {
     Session& session = *awake_[i];
-    if (drain_session(session, now)) any = true;
+    if (drain_session(session, now, settings_.loop.cells_per_turn)) any = true;
     if (i < awake_.size() && awake_[i] == &session) ++i;
   }
   return any;
@@ -80,29 +80,29 @@ void Inbox::drain_everyone(Time now) {
   for (std::size_t i = 0; i < sessions_.size();) {
     Session& session = *sessions_[i];
     if (session.doorbell.pending()) wake(session, now);
-    if (session.awake) drain_session(session, now);
+    if (session.awake) drain_session(session, now, settings_.sessions.ring_cells);
     if (i < sessions_.size() && sessions_[i] == &session) ++i;
   }
 }
 
-bool Inbox::drain_session(Session& session, Time now) {
+bool Inbox::drain_session(Session& session, Time now, std::uint32_t most) {
   const bool changed = session.doorbell.changed();
   if (!changed && !session.backlog) return false;
   session.backlog = false;
   session.last_active = now;
   for (const SessionRing& ring : session.rings) ring.consumer.prefetch();
   for (SessionRing& ring : session.rings) {
-    drain_ring(session, ring, now);
+    drain_ring(session, ring, now, most);
     if (session.leaving) return true;
     take_wish(session, ring, now);
   }
   return true;
 }
 
-bool Inbox::drain_ring(Session& session, SessionRing& ring, Time now) {
+bool Inbox::drain_ring(Session& session, SessionRing& ring, Time now, std::uint32_t most) {
   std::uint32_t taken = 0;
   while (ring.consumer.ready()) {
-    if (taken >= settings_.loop.cells_per_turn) {
+    if (taken >= most) {
       session.backlog = true;
       break;
     }
@@ -199,7 +199,7 @@ void Inbox::safety_poll(Time now) {
     if (session.awake || !session.doorbell.changed()) continue;
     wake(session, now);
     session.backlog = true;
-    drain_session(session, now);
+    drain_session(session, now, settings_.loop.cells_per_turn);
     if (!session.leaving && !readable(session.doorbell_fd.get())) session.silent_since = now;
   }
 }

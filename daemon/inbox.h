@@ -44,7 +44,8 @@ class Inbox {
   }
   // Drains what is published. True if there was anything.
   bool drain(Time now);
-  // The same of every session, parked or not: what was published before now is in the core's hands.
+  // All of every session's, parked or not: what was published before now is in the core's hands. At
+  // most what each ring holds.
   void drain_everyone(Time now);
   // Parks sessions that were idle for loop.session_park; `all` parks every one that has nothing
   // published. True if no session is awake afterwards.
@@ -65,8 +66,8 @@ class Inbox {
     bool violated = false;
   };
 
-  bool drain_session(Session& session, Time now);
-  bool drain_ring(Session& session, SessionRing& ring, Time now);
+  bool drain_session(Session& session, Time now, std::uint32_t most);
+  bool drain_ring(Session& session, SessionRing& ring, Time now, std::uint32_t most);
   void take_wish(Session& session, SessionRing& ring, Time now);
   void handle_group(Session& session, SessionRing& ring, std::span<const CellBody> group, Time now);
   void handle_transfers(Session& session, ClassId cls, std::span<const CellBody> group, Time now);

@@ -24,6 +24,7 @@ class Listener {
            Accepted accepted, Failed failed);
   void start();
   void stop();
+  bool admin() const { return admin_; }
 
  private:
   void on_readable();
