@@ -118,8 +118,8 @@ void State::refuse(const Submitted& call, std::span<const OwnerSpec> specs, Reas
                    const Amounts& total) {
   counters.rejected[static_cast<std::size_t>(reason)] += specs.size();
   for (const OwnerSpec& spec : specs) {
-    refused_.push({call.session, call.cls, reason, spec.slot, spec.slot_generation, spec.op,
-                   spec.local_region, spec.remote_region, spec.length, now_ns});
+    refused_.push({call.session, spec.slot, spec.slot_generation, spec.local_region,
+                   spec.remote_region, reason, call.cls, spec.op, spec.length});
   }
   const std::size_t cls = index_of(call.cls);
   if (sessions_.takes_work(call.session) && cls < kMaxClasses && !is_internal(call.cls)) {

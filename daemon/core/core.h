@@ -110,10 +110,10 @@ class Core {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  // What one event may leave to be told is bounded by the slabs: take all effects after each turn
-  // of events, at the latest after 65,536 refused owners. Time never goes back; a past `now` is
-  // taken for the last one. Work that would take long is done in steps: next_deadline() is then
-  // `now`.
+  // Effects need not be taken after every event, but after each turn of events: what may wait to be
+  // told is bounded by maxima.owners, and by maxima.sessions × 4,096 refused owners. Time never
+  // goes back; a past `now` is taken for the last one. Work that would take long is done in steps:
+  // next_deadline() is then `now`.
   void handle(const Event& event, Time now);
   // The next thing to do, in order; nullopt when there is nothing (more) to do now.
   std::optional<Effect> next_effect();

@@ -91,11 +91,17 @@ void AdmissionCredit::open(std::uint32_t session, std::uint32_t client, std::uin
   const auto granted_class = [class_mask](std::uint32_t c) {
     return c != index_of(ClassId::internal) && (class_mask >> c & 1u) != 0;
   };
+  bool all_replayed = true;
   for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
     if (!granted_class(c)) continue;
     credits_[first + c].replay_left = replayed[c];
     grant(first + c, path(first + c), least(replayed[c], free_for(first + c, path(first + c))));
+    // Others came back first and have what was its: it waits for the rest as if it had asked.
+    if (fits(replayed[c], credits_[first + c].granted)) continue;
+    all_replayed = false;
+    wanted(session, c, replayed[c], {}, true);
   }
+  if (!all_replayed) return;
   // Half of what the host and the client have left, so that there is something for the next one.
   const Amounts most = least(share(accounts_->host().room_beside_holds(), 2),
                              least(share(accounts_->of_client(client).room_beside_holds(), 2),
@@ -133,7 +139,10 @@ void AdmissionCredit::return_refused(std::uint32_t session, std::uint32_t cls,
   Credit& credit = at(session, cls);
   const bool countable = fits(amounts, minus({kMost, kMost, kMost}, credit.granted));
   if (!fits(amounts, credit.unused()) || !countable) return;
+  // What it consumes after its wish, for nothing, is no part of what it wished for.
+  const Amounts counted = largest(credit.wish_base, credit.spent);
   charge(credit.spent, amounts);
+  credit.wish = plus_saturating(credit.wish, minus_saturating(credit.spent, counted));
   charge(credit.released, amounts);
   charge(credit.granted, amounts);
   if (credit.reclaim_open) charge(credit.reclaim, amounts);

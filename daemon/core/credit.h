@@ -26,6 +26,7 @@ struct Credit {
   Amounts released;     // of owners that have ended
   Amounts replay_left;  // not cumulative: owners that may still be repeated after a re-attach
   Amounts wish;         // grants that its wish needs
+  Amounts wish_base;    // what it had consumed when it wished
   Amounts reclaim;      // told: the lower grants; not told: by how much to lower
   std::uint32_t next = kNone;  // in the list of wishes
   std::uint32_t prev = kNone;

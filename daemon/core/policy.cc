@@ -18,7 +18,7 @@ State::State(const Limits& given, const HardMaxima& most, Policy policy, std::ui
       credit_(most.sessions, &accounts_),
       sessions_(most.sessions),
       announcements_(owner_capacity(most)),
-      refused_(std::max(owner_capacity(most), kMostCallOwners + 1)),
+      refused_(refusal_capacity(most)),
       scratch_(owner_capacity(most)) {
   apply_limits(given);
   set_policy(policy);

@@ -85,22 +85,28 @@ class State {
   };
   struct Refused {
     SessionId session;
-    ClassId cls = ClassId::standard;
-    Reason reason = Reason::none;
     std::uint32_t slot = 0;
     std::uint32_t slot_generation = 0;
-    Op op = Op::read;
     RegionIndex local_region;
     RegionIndex remote_region;
+    Reason reason = Reason::none;
+    ClassId cls = ClassId::standard;
+    Op op = Op::read;
     std::uint64_t length = 0;
-    std::int64_t when_ns = 0;
   };
+  static_assert(sizeof(Refused) == 32);
 
   // Chunks in flight of all lanes together, whatever their windows say: at least this many.
   static constexpr std::uint32_t kLeastChunks = 65'536;
   // Those that are admitted, and some whose end was not taken yet.
   static std::uint32_t owner_capacity(const HardMaxima& most) {
     return most.owners + most.owners / 16 + 1024;
+  }
+
+  // Refused owners that may be waiting to be told: a slot has at most one, so this is enough for as
+  // many sessions of 4,096 slots each.
+  static std::uint32_t refusal_capacity(const HardMaxima& most) {
+    return std::max(kMostCallOwners + 1, most.sessions * 4096);
   }
 
   // Admission (admission.cc).

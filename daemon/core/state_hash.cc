@@ -16,7 +16,10 @@ std::uint64_t fold_credit(std::uint64_t hash, const Credit& credit) {
       fold(fold(hash, minus(credit.granted, credit.spent)), minus(credit.spent, credit.released));
   hash = fold(hash, credit.replay_left);
   hash = fold(hash, static_cast<std::uint64_t>(credit.wish_kind));
-  if (credit.wish_kind != WishKind::none) hash = fold(hash, minus(credit.wish, credit.released));
+  if (credit.wish_kind != WishKind::none) {
+    hash = fold(hash, minus_saturating(credit.wish, credit.released));
+    hash = fold(hash, minus_saturating(credit.wish_base, credit.spent));
+  }
   return fold(hash, credit.reclaim_untold || credit.reclaim_open ? 1 : 0);
 }
 

@@ -34,7 +34,7 @@ std::optional<Effect> State::tell_refused() {
   ended.local_region = refused.local_region;
   ended.remote_region = refused.remote_region;
   ended.length = refused.length;
-  ended.enqueued = ended.completed = time_from_ns(refused.when_ns);
+  ended.enqueued = ended.completed = time_from_ns(now_ns);
   refused_.pop();
   return ended;
 }

@@ -59,6 +59,7 @@ void AdmissionCredit::wanted(std::uint32_t session, std::uint32_t cls, const Amo
   if (credit.wish_kind != kind || is_zero(wanted)) leave_wish(index);
   if (is_zero(wanted)) return;
   const Amounts honoured = least(largest(consumed, credit.spent), credit.granted);
+  credit.wish_base = honoured;
   credit.wish = plus_saturating(honoured, wanted);
   credit.wish_asked = false;
   if (credit.wish_kind == WishKind::none) enter_wish(index, kind);

@@ -67,6 +67,24 @@ TEST(Credit, AClientThatTakesMoreIsRefusedAndCounted) {
   EXPECT_EQ(world.core.counters().rejected[static_cast<std::size_t>(Reason::over_credit)], 1u);
 }
 
+TEST(Credit, ARefusedCallIsNoPartOfWhatAWaitingWishNeeds) {
+  Small world(8);
+  world.open_session(0, 0, 128, kFgOnly);
+  world.want(0, kFg, {4, 4, 4}, false);
+  world.submit(0, kFg, 1);
+  world.open_session(1, 1, 128, kFgOnly);
+  world.want(1, kFg, {8, 8, 8}, true);
+  ASSERT_GE(world.unused(1), 2u);
+  world.handle(DrainRequested{});
+  const std::uint64_t before = world.core.state_hash();
+  world.submit(1, kFg, 1);
+  world.submit(1, kFg, 1);
+  EXPECT_EQ(world.core.state_hash(), before);
+  EXPECT_EQ(world.ended.size(), 2u);
+  world.end_all();
+  EXPECT_TRUE(world.has_credit(1, kFg, {8, 8, 8}));
+}
+
 TEST(Credit, UnusedCreditIsTakenBackForAWish) {
   Small world(8);
   world.open_session(0, 0, 128, kFgOnly);
@@ -383,6 +401,27 @@ TEST(Replay, IsOutsideDrainingOnlyAsFarAsItWasOutstanding) {
   EXPECT_EQ(world.admitted.size(), 1u);
   ASSERT_EQ(world.ended.size(), 1u);
   EXPECT_EQ(world.ended[0].reason, Reason::draining);
+}
+
+TEST(Replay, WhatOthersHaveMeanwhileGathersForWhoComesBackLater) {
+  Small world(16);
+  world.open_session(0, 0, 128, kFgOnly);
+  world.want(0, kFg, {16, 16, 16}, false);
+  world.submit(0, kFg, 1);
+  world.open_session(1, 1, 128, kFgOnly);
+  world.close(1);
+  SessionOpened event;
+  event.session = SessionId{1};
+  event.client = ClientKey{1};
+  event.class_mask = kFgOnly;
+  event.slots = 128;
+  event.limit = world.core.limits().client;
+  event.replayed[index_of(kFg)] = {16, 1000, 16};
+  world.handle(event);
+  EXPECT_FALSE(world.has_credit(1, kFg, {16, 1000, 16}));
+  EXPECT_EQ(world.unused(0), 0u);
+  world.end_all();
+  EXPECT_TRUE(world.has_credit(1, kFg, {16, 1000, 16}));
 }
 
 TEST(Replay, AnAbsurdClaimIsGrantedUpToTheLimits) {
