@@ -152,6 +152,7 @@ class ClientState final : public ControlSink,
   // submit.cc, under lock_
   Status try_submit(BatchState& batch, std::span<const Request> requests,
                     const SubmitOptions& options, Shortage* shortage);
+  Call next_call(ClassId cls, const SubmitOptions& options);
   [[gnu::cold]] static Status refuse_class(ClassId cls);
   Status check_daemon(const Session& session, Shortage* shortage) const;
   Status check_sizes(const Session& session, const OwnerBuilder& built,

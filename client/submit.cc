@@ -66,14 +66,7 @@ Status ClientState::try_submit(BatchState& batch, std::span<const Request> reque
   }
 
   Call& call = batch.calls[batch.call_count];
-  call = {.serial = next_call_++,
-          .submitted_ns = 0,
-          .deadline_ns = static_cast<std::uint64_t>(options.deadline.count()),
-          .max_queue_wait_ns = static_cast<std::uint64_t>(options.max_queue_wait.count()),
-          .cookie = options.cookie,
-          .cls = cls,
-          .no_resubmit = options.no_resubmit || options_.no_resubmit};
-  if (call.deadline_ns != 0 || call.max_queue_wait_ns != 0) call.submitted_ns = now_ns();
+  call = next_call(cls, options);
   if (!publish(session, batch, call, first_owner, built.owners())) {
     session.ring(cls).credit.unspend(amounts);
     *shortage = Shortage::room;
@@ -87,6 +80,17 @@ Status ClientState::try_submit(BatchState& batch, std::span<const Request> reque
   // Last: it may make a system call, at which a canceled thread ends.
   session.doorbell().published();
   return {};
+}
+
+Call ClientState::next_call(ClassId cls, const SubmitOptions& options) {
+  const bool timed = options.deadline.count() != 0 || options.max_queue_wait.count() != 0;
+  return {.serial = next_call_++,
+          .submitted_ns = timed ? now_ns() : 0,
+          .deadline_ns = static_cast<std::uint64_t>(options.deadline.count()),
+          .max_queue_wait_ns = static_cast<std::uint64_t>(options.max_queue_wait.count()),
+          .cookie = options.cookie,
+          .cls = cls,
+          .no_resubmit = options.no_resubmit || options_.no_resubmit};
 }
 
 Status ClientState::refuse_class(ClassId cls) {
