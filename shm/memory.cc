@@ -15,7 +15,10 @@
 #include <algorithm>
 #include <array>
 #include <boost/interprocess/exceptions.hpp>
+#include <cstdlib>
+#include <fstream>
 #include <limits>
+#include <string>
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U  // Linux 6.3
@@ -32,6 +35,8 @@ namespace tentq::shm {
 namespace {
 
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
+// Above it the host is asked first: the kernel itself would go on until it kills somebody.
+constexpr std::uint64_t kAskFirst = std::uint64_t{64} << 20;
 constexpr std::uint64_t kPopulateStep = std::uint64_t{64} << 20;
 constexpr std::uint64_t kLargestFile = std::numeric_limits<std::int64_t>::max();
 
@@ -48,6 +53,19 @@ class MappableFd {
   int fd_;
   boost::interprocess::mode_t mode_;
 };
+
+// What the host can still give: free, reclaimable and swap; everything when it does not say.
+std::uint64_t memory_left() {
+  std::ifstream file("/proc/meminfo");
+  std::uint64_t left_kib = 0;
+  bool told = false;
+  for (std::string key, line; file >> key && std::getline(file, line);) {
+    if (key != "MemAvailable:" && key != "SwapFree:") continue;
+    left_kib += std::strtoull(line.c_str(), nullptr, 10);
+    told = true;
+  }
+  return told ? left_kib << 10 : kLargestFile;
+}
 
 Fd create_memfd(const char* name, bool huge) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING | (huge ? MFD_HUGETLB | MFD_HUGE_2MB : 0);
@@ -148,6 +166,8 @@ Fd create_memory(const char* name, std::uint64_t size, bool huge, int* error) {
   Fd fd;
   if (size == 0 || (huge && size % kHugePage != 0)) {
     failure = EINVAL;
+  } else if (!huge && size > kAskFirst && size <= kLargestFile && size > memory_left()) {
+    failure = ENOMEM;
   } else {
     fd = create_memfd(name, huge);
     failure = fd.valid() ? allocate_pages(fd.get(), size) : errno;

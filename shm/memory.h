@@ -34,7 +34,8 @@ class Mapping {
 
 // Creates a memfd (close-on-exec, sealable, no-exec where the kernel knows it) of `size` bytes with
 // every page allocated: posix_fallocate, so that a full memory is an error here (ENOSPC, ENOMEM)
-// and not a SIGBUS later. `huge` asks for huge pages (size must be a multiple of 2 MiB).
+// and not a SIGBUS later; ENOMEM at once for more than the host has left. `huge` asks for huge
+// pages (size must be a multiple of 2 MiB).
 Fd create_memory(const char* name, std::uint64_t size, bool huge, int* error);
 // Makes an empty file of memory `size` bytes long with every page allocated: EFBIG over
 // RLIMIT_FSIZE (without its signal), ENOSPC or ENOMEM when there is not so much.

@@ -2,6 +2,7 @@
 // when it is unregistered, unmapped or replaced; and that nothing is left of it.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 #include <cstdlib>
 #include <optional>
@@ -191,6 +192,24 @@ TEST_F(Registration, LimitsOfRegionsAndMemoryAreNamed) {
   EXPECT_EQ(host.code(), Code::exhausted) << host.to_string();
   kept.pop_back();
   EXPECT_TRUE(eventually(kLong, [&] { return other.allocate(4_KiB).ok(); }));
+}
+
+// Said at once, instead of by the kernel when it kills somebody.
+TEST_F(Registration, MoreMemoryThanThereIsIsRefusedAtOnce) {
+  start();
+  Client client = attach(socket(), "engine");
+  struct sysinfo host {};
+  ASSERT_EQ(::sysinfo(&host), 0);
+  const std::size_t all = (host.totalram + host.totalswap) * host.mem_unit;
+  const auto begin = std::chrono::steady_clock::now();
+  for (const std::size_t bytes : {all + 1_GiB, 2 * all, std::size_t{1} << 50}) {
+    const Status refused = client.allocate(bytes).status();
+    EXPECT_EQ(refused.code(), Code::exhausted) << refused.to_string();
+    EXPECT_FALSE(refused.remedy().empty());
+  }
+  EXPECT_EQ(client.allocate(~std::size_t{0}).status().code(), Code::invalid_argument);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{5});
+  need(client.allocate(64_KiB).status(), "allocate");
 }
 
 TEST_F(Registration, AThousandTimesAndNothingIsLeft) {
