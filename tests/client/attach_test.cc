@@ -2,6 +2,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "proto/version.h"
@@ -127,6 +130,33 @@ TEST_F(Attach, EveryFdIsCloseOnExec) {
     EXPECT_NE(flags & FD_CLOEXEC, 0) << "fd " << fd;
   }
   EXPECT_GT(opened, 5);
+}
+
+TEST_F(Attach, TheLibrarysThreadHasANameAndTakesNoSignal) {
+  start();
+  const auto library_threads = [] {
+    std::vector<std::string> blocked;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      std::string name, word;
+      std::getline(std::ifstream(task.path() / "comm"), name);
+      if (name != "tentq-lib") continue;
+      std::ifstream status(task.path() / "status");
+      while (status >> word && word != "SigBlk:") {
+      }
+      status >> word;
+      blocked.push_back(word);
+    }
+    return blocked;
+  };
+  const Result<Client> without = connect("a", {.background_thread = false});
+  EXPECT_TRUE(library_threads().empty());
+  const Result<Client> with = connect("b");
+  // The thread names itself first thing.
+  const auto end = std::chrono::steady_clock::now() + kLong;
+  while (library_threads().empty() && std::chrono::steady_clock::now() < end) ::sched_yield();
+  ASSERT_EQ(library_threads().size(), 1u);
+  EXPECT_EQ(std::stoull(library_threads()[0], nullptr, 16) & 0x7fffffff,
+            0x7fffffff & ~((1ull << (SIGKILL - 1)) | (1ull << (SIGSTOP - 1))));
 }
 
 TEST_F(Attach, DestroyingTheClientSaysGoodbye) {

@@ -169,6 +169,41 @@ TEST_F(ClientDeath, TheNextLifeTakesTheNameAtOnce) {
   EXPECT_EQ(bulk.stop(), 0);
 }
 
+// Giving back much memory takes the kernel long; nobody waits for it.
+TEST_F(ClientDeath, OfALargeClientHoldsUpNeitherAnswersNorNewcomers) {
+  start();
+  Exporter bulk(socket(), {.name = "bulk", .bytes = 1_MiB});
+  for (int round = 0; round < 3; ++round) {
+    Role large("large", std::chrono::seconds{120}, [&](RoleChannel& channel) {
+      Client client = attach(socket(), "large");
+      std::vector<Memory> memories;
+      for (int i = 0; i < 8; ++i) memories.push_back(need(client.allocate(64_MiB), "allocate"));
+      const Segment store = need(client.open_segment("bulk"), "open_segment");
+      Batch batch = need(client.allocate_batch(4'000), "allocate_batch");
+      std::vector<Request> requests;
+      for (std::size_t i = 0; i < 500; ++i) {
+        requests.push_back(write_to(store, 0, memories[i % 8].bytes().first(256_KiB)));
+      }
+      need(client.submit_wait(batch, requests, {.merge = false}, kLong), "submit");
+      channel.send(std::uint64_t{0});
+      (void)channel.receive<std::uint64_t>(kLong);
+      return 0;
+    });
+    ASSERT_TRUE(large.channel().receive<std::uint64_t>(kLong));
+    large.kill();
+    std::chrono::nanoseconds longest{0};
+    do {
+      const auto begin = Clock::now();
+      Client newcomer = attach(socket(), "newcomer");
+      longest = std::max<std::chrono::nanoseconds>(longest, Clock::now() - begin);
+    } while (!client_row("large").is_null());
+    large.join(kLong);
+    EXPECT_LT(longest, std::chrono::seconds{1});
+    EXPECT_TRUE(eventually(kLong, [&] { return only_left(1); }));
+  }
+  EXPECT_EQ(bulk.stop(), 0);
+}
+
 // The daemon may be answering while a client detaches: its GOODBYE counts all the same.
 TEST_F(ClientDeath, ADetachWithUnreadAnswersIsNoDeath) {
   start();

@@ -222,6 +222,35 @@ TEST_F(HostileRing, ABrokenRingShutsItsOwnerOut) {
   }));
 }
 
+// A process that dies within a submit, after each of its steps: what was published whole is done or
+// dropped, what was not never happens, and the others' work goes on.
+TEST_F(HostileRing, ADeathAtEveryStepOfASubmitHurtsNobody) {
+  start_with_neighbours();
+  constexpr std::uint32_t kGroup = 4;
+  for (int step = 0; step < 6; ++step) {
+    for (int life = 0; life < 10; ++life) {
+      Equipped client(socket(), "dying");
+      const shm::SessionView& view = client.session.view();
+      CreditCounters& consumed = view.req()->consumed[index_of(ClassId::standard)];
+      if (step >= 1) consumed.owners += kGroup;
+      if (step >= 2) view.req()->tails[index_of(ClassId::standard)].value = kGroup;
+      Cell* cells = view.ring(ClassId::standard);
+      for (std::uint32_t i = kGroup; i-- > 0;) {
+        if (step < 3 || (i == 0 && step < 4)) break;
+        cells[i].body = client.fit(i, 1);
+        cells[i].body.group_size = kGroup;
+        cells[i].body.group_index = static_cast<std::uint16_t>(i);
+        cells[i].seq.store(i + 1, std::memory_order_release);
+      }
+      if (step >= 5) client.session.ring();
+      if (life % 2 == 0) (void)load_->proceeds(1, kLong);
+    }
+    ASSERT_TRUE(daemon().running()) << daemon().log();
+    EXPECT_TRUE(eventually(kLong, [&] { return client_row("dying").is_null(); }));
+  }
+  EXPECT_EQ(ask(QueryKind::errors).at("errors").size(), 0u) << ask(QueryKind::errors).dump();
+}
+
 TEST_F(HostileRing, AStalledProducerIsShownAndStallsItselfAlone) {
   start_with_neighbours();
   RawSession session(socket(), proper_hello("hostile"));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -250,6 +251,27 @@ TEST_F(HostileSocket, TooManySessionsAreRefusedWithTheLimit) {
   sessions.pop_back();
   EXPECT_TRUE(
       eventually(kSoon, [&] { return Client::connect(connection(socket(), "one-more")).ok(); }));
+}
+
+// Without a descriptor left the daemon refuses or keeps waiting who comes, and serves who is there.
+TEST_F(HostileSocket, RunningOutOfDescriptorsHurtsNewcomersAlone) {
+  start_with_neighbours();
+  rlimit before{};
+  ASSERT_EQ(::prlimit(daemon().pid(), RLIMIT_NOFILE, nullptr, &before), 0);
+  const rlimit narrow{baseline_.fds + 12, before.rlim_max};
+  ASSERT_EQ(::prlimit(daemon().pid(), RLIMIT_NOFILE, &narrow, nullptr), 0);
+  std::vector<std::unique_ptr<RawConnection>> waiting;
+  for (int i = 0; i < 60; ++i) {
+    waiting.push_back(std::make_unique<RawConnection>(socket()));
+    waiting.back()->send(proper_hello("crowd" + std::to_string(i)));
+  }
+  EXPECT_TRUE(load_->proceeds(20, kLong));
+  const ProcessFacts now = facts_of(daemon().pid());
+  EXPECT_LE(now.fds, narrow.rlim_cur);
+  waiting.clear();
+  ASSERT_EQ(::prlimit(daemon().pid(), RLIMIT_NOFILE, &before, nullptr), 0);
+  EXPECT_TRUE(
+      eventually(kSoon, [&] { return Client::connect(connection(socket(), "later")).ok(); }));
 }
 
 // What it claims to have had outstanding before a restart that never was.

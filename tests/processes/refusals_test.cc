@@ -2,6 +2,7 @@
 // what they had spent comes back.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <vector>
 
@@ -227,6 +228,9 @@ TEST_F(Refusals, TenThousandUnfitCallsCostNothing) {
   const nlohmann::json row = client_row("engine");
   EXPECT_EQ(row.at("slots_used"), 0);
   EXPECT_GE(row.at("violations_by_kind").at("out_of_range"), 10'000);
+  // Told in a few lines with their count, not in ten thousand.
+  const std::string log = daemon().log();
+  EXPECT_LE(std::count(log.begin(), log.end(), '\n'), 20) << log;
   EXPECT_EQ(store.stop(), 0);
 }
 

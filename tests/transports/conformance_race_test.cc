@@ -49,6 +49,21 @@ TEST_P(SleepConformance, CompletionOfAChunkPostedWhileArmedWakes) {
   }
 }
 
+TEST_P(SleepConformance, NobodySleepsOverACompletionThatIsThere) {
+  Rig rig(GetParam().make(64), 1u << 20);
+  const int fd = rig.transport().wakeup_fd();
+  for (std::size_t round = 1; round <= 50; ++round) {
+    const Chunk chunk = rig.chunk(Op::write, 0, 0, 128, round % 2 == 0);
+    while (rig.transport().post({&chunk, 1}).accepted == 0) {
+    }
+    // Either it says so at once, or the fd does; then the completion is there and not polled yet.
+    ASSERT_TRUE(!rig.transport().arm_wakeup() || becomes_readable(fd));
+    EXPECT_FALSE(rig.transport().arm_wakeup());
+    EXPECT_FALSE(rig.transport().arm_wakeup());
+    ASSERT_TRUE(rig.run_until(round));
+  }
+}
+
 TEST_P(SleepConformance, AnIdleTransportLetsTheConductorSleep) {
   Rig rig(GetParam().make(64), 4096);
   for (int i = 0; i < 5; ++i) {
