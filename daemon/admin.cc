@@ -32,11 +32,17 @@ shm::Fd document_fd(const std::string& document) {
 
 }  // namespace
 
+std::int64_t group_id_of(const std::string& name) {
+  const group* entry = ::getgrnam(name.c_str());
+  return entry == nullptr ? -1 : std::int64_t{entry->gr_gid};
+}
+
 Admin::Admin(const Settings& settings, const Inspection& inspection, const ErrorBook& errors,
              Control& control)
-    : inspection_(inspection), errors_(errors), control_(control) {
-  if (const group* entry = ::getgrnam(settings.admin_group.c_str())) admin_gid_ = entry->gr_gid;
-}
+    : inspection_(inspection),
+      errors_(errors),
+      control_(control),
+      admin_gid_(group_id_of(settings.admin_group)) {}
 
 bool Admin::is_administrator(const ControlChannel& channel) const {
   if (!channel.admin()) return false;

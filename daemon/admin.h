@@ -11,6 +11,9 @@
 
 namespace tentq {
 
+// -1 when the host has no such group.
+std::int64_t group_id_of(const std::string& name);
+
 class Admin {
  public:
   // What commands change.
@@ -35,7 +38,7 @@ class Admin {
   const Inspection& inspection_;
   const ErrorBook& errors_;
   Control& control_;
-  std::int64_t admin_gid_ = -1;
+  std::int64_t admin_gid_;
 };
 
 }  // namespace tentq

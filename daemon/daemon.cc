@@ -78,6 +78,23 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
 
 Daemon::~Daemon() = default;
 
+shm::Fd Daemon::open_socket(bool admin, int* error) {
+  if (!admin) {
+    return shm::listen_at(settings_.socket.path, settings_.socket.mode, settings_.socket.gid,
+                          error);
+  }
+  const SocketSettings& socket = settings_.admin_socket;
+  const std::int64_t gid = socket.gid >= 0 ? socket.gid : group_id_of(settings_.admin_group);
+  shm::Fd fd = shm::listen_at(socket.path, socket.mode, gid, error);
+  // Only root and the group's members may give a file to it.
+  if (fd.valid() || *error != EPERM || socket.gid >= 0) return fd;
+  warnings_.push_back(
+      "the admin socket is root's and the daemon's alone: the daemon may not give "
+      "it to group " +
+      settings_.admin_group);
+  return shm::listen_at(socket.path, socket.mode, -1, error);
+}
+
 bool Daemon::listen(std::string* why) {
   const StatusPageIdentity identity{settings_.socket.path, settings_.admin_socket.path, now_};
   std::string page_error;
@@ -106,11 +123,11 @@ bool Daemon::listen(std::string* why) {
   }
   for (const bool admin : {false, true}) {
     if (admin ? have_admin : have_client) continue;
-    const SocketSettings& socket = admin ? settings_.admin_socket : settings_.socket;
     int error = 0;
-    shm::Fd fd = shm::listen_at(socket.path, socket.mode, socket.gid, &error);
+    shm::Fd fd = open_socket(admin, &error);
     if (!fd.valid()) {
-      *why = "the socket " + socket.path + " cannot be made: " + std::strerror(error) +
+      *why = "the socket " + (admin ? settings_.admin_socket : settings_.socket).path +
+             " cannot be made: " + std::strerror(error) +
              "; its directory must exist and be writable (deploy/tmpfiles.d)";
       return false;
     }

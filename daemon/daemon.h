@@ -86,6 +86,7 @@ class Daemon final : Conductor::Steps,
   void wait_for_signal();
   void wait_for_doorbell(Session& session);
   void wait_for_completions();
+  shm::Fd open_socket(bool admin, int* error);
   void set_state(DaemonState state, const std::string& text);
   void begin_drain(const char* text, Time now);
   void begin_stop();

@@ -58,7 +58,7 @@ void add_process_keys(Table& table) {
                        kSocketText, TENTQ_AT(admin_socket.path), is_socket_path));
   table.push_back(
       mode("admin_socket_mode", "File mode of the admin socket.", TENTQ_AT(admin_socket.mode)));
-  table.push_back(group_id("admin_socket_gid", "Group of the admin socket; -1: the daemon's own.",
+  table.push_back(group_id("admin_socket_gid", "Group of the admin socket; -1: that of admin_group.",
                            TENTQ_AT(admin_socket.gid)));
   table.push_back(text("admin_group", "Members of this group may use the admin socket.",
                        "the name of a group", TENTQ_AT(admin_group), is_group_name));

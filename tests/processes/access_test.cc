@@ -1,5 +1,6 @@
 // Who may do what: other users at the socket, names that belong to a user, rights of regions, and
 // the daemon's memory that no client can write. Needs root, to become somebody else.
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -68,6 +69,21 @@ TEST_F(Access, MembersOfTheSocketsGroupAttach) {
   EXPECT_EQ(as(kStranger, kStrangerGroup, {4'242}, attaches), 0);
   EXPECT_EQ(as(kStranger, 4'242, {}, attaches), 0);
   EXPECT_EQ(as_stranger(attaches), 2);
+}
+
+TEST_F(Access, MembersOfTheAdminGroupReachTheAdminSocket) {
+  start_reachable({{"admin_group", "games"}});
+  const group* games = ::getgrnam("games");
+  ASSERT_NE(games, nullptr);
+  const auto resume = [this] {
+    try {
+      return command(daemon().admin_socket(), CommandKind::resume).empty() ? 1 : 0;
+    } catch (const std::runtime_error&) {
+      return 2;
+    }
+  };
+  EXPECT_EQ(as(kStranger, kStrangerGroup, {games->gr_gid}, resume), 0);
+  EXPECT_EQ(as_stranger(resume), 2);
 }
 
 TEST_F(Access, ListsOfUsersAndGroupsDecideBehindAnOpenSocket) {
