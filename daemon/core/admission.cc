@@ -69,8 +69,12 @@ Reason State::judge_owner(const Submitted& call, const OwnerSpec& spec) {
   if (spec.internal != is_internal(call.cls)) return Reason::not_permitted;
   if (spec.deadline < Duration{0} || spec.max_queue_wait < Duration{0}) return Reason::invalid_cell;
   if (spec.lane.valid() && !lanes_.is_open(spec.lane)) return Reason::no_route;
-  // A slot has one owner at a time.
   const std::uint32_t session = call.session.value();
+  if (spec.lane.valid()) {
+    leaves_.prefetch_tail(leaves_.key_of(static_cast<std::uint32_t>(index_of(call.cls)),
+                                         sessions_[session].client, spec.lane.value()));
+  }
+  // A slot has one owner at a time.
   if (spec.slot >= sessions_[session].slots || !call_slots_.add(spec.slot)) {
     return Reason::invalid_cell;
   }

@@ -37,10 +37,18 @@ class Leaves {
   void set_layout(LeafLayout layout);
 
   LeafKey key_of(const OwnerRecord& owner) const {
-    return {owner.cls, layout_ == LeafLayout::by_client ? owner.client : 0u, owner.lane};
+    return key_of(owner.cls, owner.client, owner.lane);
+  }
+  LeafKey key_of(std::uint32_t cls, std::uint32_t client, std::uint32_t lane) const {
+    return {cls, layout_ == LeafLayout::by_client ? client : 0u, lane};
   }
   const Leaf& leaf(const LeafKey& key) const { return leaves_[index_of_leaf(key)]; }
 
+  // An owner will be put behind all others of its leaf soon.
+  void prefetch_tail(const LeafKey& key) const {
+    const std::uint32_t tail = leaf(key).tail;
+    if (tail != kNone) __builtin_prefetch(&(*owners_)[tail], 1);
+  }
   // Behind all others of its leaf. push() stamps the owner's order; append() keeps it.
   void push(std::uint32_t owner) {
     (*owners_)[owner].order = next_order_++;
