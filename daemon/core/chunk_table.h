@@ -7,6 +7,7 @@
 
 #include "daemon/core/event.h"
 #include "daemon/core/slab.h"
+#include "daemon/core/window.h"
 
 namespace tentq::core {
 
@@ -19,6 +20,7 @@ struct ChunkRecord {
   std::uint32_t cancel_prev = kNone;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
+  ChunkMark mark;  // of its latest handing over
   bool in_flight = false;
   bool cancel_untold = false;
 };

@@ -19,6 +19,9 @@ void State::on(const ChunkEnded& event) {
   const bool moved = event.reason == Reason::none;
   const std::uint64_t bytes = moved ? length : std::min(event.bytes, length);
   take_from_flight(owner, length);
+  if (moved) {
+    lanes_.sample(owner.lane, chunks_[chunk].mark, length, event.queued_elsewhere.count(), now_ns);
+  }
   chunks_.remove(&owner.chunks, chunk);
   owner.in_flight -= 1;
   owner.completed += bytes;

@@ -83,6 +83,12 @@ struct LaneTotals {
   std::uint64_t window_bytes = 0;
   std::uint32_t window_chunks = 0;
   std::uint64_t chunk_bytes = 0;
+  // What the window has learnt; 0 = not known yet.
+  bool adaptive = false;
+  std::uint64_t floor_bytes = 0;
+  Duration base_latency{0};    // of a chunk that is alone
+  Duration target_latency{0};  // the window shrinks above it
+  std::uint64_t rate_bytes_per_s = 0;
 };
 struct SessionTotals {
   Amounts outstanding;

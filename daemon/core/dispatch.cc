@@ -60,6 +60,7 @@ std::optional<Effect> State::hand_over(std::uint32_t index, const LeafKey& key,
   owner.in_flight += 1;
   if (owner.dispatched_ns == 0) owner.dispatched_ns = std::max<std::int64_t>(1, now_ns);
   unqueue_bytes(owner, length);
+  chunks_[chunk].mark = lanes_.hand_over(owner.lane, length, now_ns);
   put_in_flight(owner, length);
   counters.dispatched_chunks += 1;
   picker_.pay(key, length);

@@ -85,6 +85,8 @@ struct ChunkEnded {
   ChunkId chunk;
   std::uint64_t bytes = 0;
   Reason reason = Reason::none;  // none = all bytes moved
+  // The part of its time that it was queued at the other daemon: no delay of the lane.
+  Duration queued_elsewhere{0};
 };
 // The transport refused the chunk and changed nothing: back to the head, with backoff.
 struct ChunkRefused {
@@ -104,17 +106,39 @@ struct CreditWanted {
   // A thread waits: freed credit gathers for it. Else it is served from what is free now.
   bool waiting = false;
 };
+// How a lane's window follows the lane.
+struct WindowRules {
+  bool adaptive = false;                                   // false: it stays as it is
+  Duration delay_target = std::chrono::microseconds{100};  // most delay beyond the base latency
+  std::uint64_t least_bytes = 0;                           // its floor is never lower
+};
+// A new route, also of a lane that is open: what its window has learnt is forgotten.
 struct LaneOpened {
   LaneId lane;
-  std::uint64_t window_bytes = 0;
+  std::uint64_t window_bytes = 0;  // the ceiling, when the window is adaptive
   std::uint32_t window_chunks = 0;
-  std::uint64_t chunk_bytes = 0;  // S
+  std::uint64_t chunk_bytes = 0;  // S; 0: by the lane's rate
+  WindowRules rules{};
 };
+// The same route. What is in flight stays there, also beyond a smaller window.
 struct LaneWindowChanged {
   LaneId lane;
   std::uint64_t window_bytes = 0;
   std::uint32_t window_chunks = 0;
   std::uint64_t chunk_bytes = 0;
+  WindowRules rules{};
+};
+// A transport has met resistance. Goes before the ends of the chunks that met it.
+enum class PressureKind : std::uint8_t {
+  saturated,    // it took less than it was given
+  retry,        // it had to repeat something
+  timeout,      // something did not come back in time
+  recommended,  // it asks for at most that many bytes in flight
+};
+struct LanePressure {
+  LaneId lane;
+  PressureKind kind = PressureKind::saturated;
+  std::uint64_t recommended_bytes = 0;  // of `recommended`
 };
 struct DrainRequested {};  // admits nothing more; Drained follows when nothing is left
 struct ResumeRequested {};
@@ -122,9 +146,9 @@ struct ResumeRequested {};
 struct ShutdownRequested {};
 struct Tick {};
 
-using Event =
-    std::variant<Submitted, ChunkEnded, ChunkRefused, CancelRequested, RouteResolved, RouteFailed,
-                 CreditConsumed, CreditWanted, SessionOpened, SessionClosed, LaneOpened,
-                 LaneWindowChanged, DrainRequested, ResumeRequested, ShutdownRequested, Tick>;
+using Event = std::variant<Submitted, ChunkEnded, ChunkRefused, CancelRequested, RouteResolved,
+                           RouteFailed, CreditConsumed, CreditWanted, SessionOpened, SessionClosed,
+                           LaneOpened, LaneWindowChanged, LanePressure, DrainRequested,
+                           ResumeRequested, ShutdownRequested, Tick>;
 
 }  // namespace tentq::core

@@ -115,8 +115,19 @@ ClassTotals State::class_totals(std::uint32_t cls) const {
 
 LaneTotals State::lane_totals(std::uint32_t index) const {
   const Lane& lane = lanes_[index];
-  return {lane.queued_owners, lane.queued_bytes,  lane.in_flight_bytes, lane.in_flight_chunks,
-          lane.window_bytes,  lane.window_chunks, lane.chunk_bytes};
+  const LaneWindow& window = lanes_.window(index);
+  return {lane.queued_owners,
+          lane.queued_bytes,
+          lane.in_flight_bytes,
+          lane.in_flight_chunks,
+          lane.window_bytes,
+          lane.window_chunks,
+          lane.chunk_bytes,
+          window.adaptive(),
+          window.floor_bytes(),
+          Duration{window.base_ns()},
+          Duration{window.target_ns()},
+          static_cast<std::uint64_t>(window.rate_bytes_per_s())};
 }
 
 SessionTotals State::session_totals(std::uint32_t index) const {

@@ -115,7 +115,14 @@ void State::check_sums(const Sums& sums) const {
     }
     flying += a.in_flight_bytes;
   }
-  for (std::uint32_t l = 0; l < lanes_.count(); ++l) lanes_flying += lanes_[l].in_flight_bytes;
+  for (std::uint32_t l = 0; l < lanes_.count(); ++l) {
+    lanes_flying += lanes_[l].in_flight_bytes;
+    if (!lanes_[l].open) continue;
+    const LaneWindow& window = lanes_.window(l);
+    window.check();
+    TENTQ_CHECK(lanes_[l].window_bytes == window.bytes());
+    TENTQ_CHECK(lanes_[l].chunk_bytes == window.chunk_bytes());
+  }
   TENTQ_CHECK(flying == lanes_flying && sums.chunks == chunks_.taken());
   TENTQ_CHECK(sums.in_wheel == wheel_.count());
   // Every record is live, or its end is still to be told.

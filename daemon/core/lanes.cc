@@ -4,19 +4,38 @@
 namespace tentq::core {
 
 Lanes::Lanes(std::uint32_t count, const Limits* limits, std::uint64_t seed)
-    : limits_(limits), lanes_(count), random_(seed) {}
+    : limits_(limits), lanes_(count), windows_(count), random_(seed) {}
 
-void Lanes::shape(LaneId id, std::uint64_t window_bytes, std::uint32_t window_chunks,
-                  std::uint64_t chunk_bytes) {
+void Lanes::open(LaneId id, const WindowShape& shape, std::uint32_t window_chunks,
+                 std::int64_t now_ns) {
   TENTQ_CHECK(id.value() < lanes_.size());
-  TENTQ_CHECK(window_bytes != 0 && window_chunks != 0 && chunk_bytes != 0);
-  Lane& lane = lanes_[id.value()];
-  lane.open = true;
-  lane.window_bytes = window_bytes;
-  lane.window_chunks = window_chunks;
-  lane.chunk_bytes = chunk_bytes;
-  lane.largest_chunk = std::min({chunk_bytes, window_bytes, std::uint64_t{1} << 40});
-  drop_holds(id.value());
+  lanes_[id.value()].open = true;
+  windows_[id.value()].start(shape, now_ns);
+  reshape(id, shape, window_chunks);
+}
+
+void Lanes::reshape(LaneId id, const WindowShape& shape, std::uint32_t window_chunks) {
+  TENTQ_CHECK(window_chunks != 0);
+  lanes_[id.value()].window_chunks = window_chunks;
+  windows_[id.value()].reshape(shape);
+  follow_window(id.value());
+}
+
+void Lanes::press(LaneId id, PressureKind kind, std::uint64_t recommended_bytes,
+                  std::int64_t now_ns) {
+  windows_[id.value()].press(kind, recommended_bytes, now_ns);
+  follow_window(id.value());
+}
+
+void Lanes::follow_window(std::uint32_t index) {
+  Lane& lane = lanes_[index];
+  const LaneWindow& window = windows_[index];
+  lane.window_bytes = window.bytes();
+  lane.chunk_bytes = window.chunk_bytes();
+  const std::uint64_t before = lane.largest_chunk;
+  lane.largest_chunk = std::min({lane.chunk_bytes, lane.window_bytes, std::uint64_t{1} << 40});
+  drop_holds(index);
+  if (lane.largest_chunk == before) return;
   largest_chunk_ = 1;
   for (const Lane& each : lanes_) {
     if (each.open) largest_chunk_ = std::max(largest_chunk_, each.largest_chunk);

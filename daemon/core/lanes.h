@@ -9,6 +9,7 @@
 #include "daemon/core/amounts.h"
 #include "daemon/core/core.h"
 #include "daemon/core/lane_set.h"
+#include "daemon/core/window.h"
 
 namespace tentq::core {
 
@@ -47,9 +48,10 @@ class Lanes {
  public:
   Lanes(std::uint32_t count, const Limits* limits, std::uint64_t seed);
 
-  // Opens a lane, or gives an open one another window. All three must be above zero.
-  void shape(LaneId lane, std::uint64_t window_bytes, std::uint32_t window_chunks,
-             std::uint64_t chunk_bytes);
+  // A lane with a new route; other bounds for an open one. The windows must be above zero.
+  void open(LaneId lane, const WindowShape& shape, std::uint32_t window_chunks,
+            std::int64_t now_ns);
+  void reshape(LaneId lane, const WindowShape& shape, std::uint32_t window_chunks);
   bool is_open(LaneId lane) const {
     return lane.value() < lanes_.size() && lanes_[lane.value()].open;
   }
@@ -65,6 +67,23 @@ class Lanes {
   const LaneSet& ready() const { return ready_; }
   // Those of `lanes` that take a chunk of internal work.
   LaneSet ready_for_internal(const LaneSet& lanes) const;
+
+  // What a window learns from: a chunk goes (before it is charged), it has come back, its transport
+  // complains. Without windows there is nothing to learn.
+  ChunkMark hand_over(std::uint32_t index, std::uint64_t bytes, std::int64_t now_ns) {
+    if (ignore_windows_) return {};
+    return windows_[index].hand_over(bytes, lanes_[index].in_flight_bytes, now_ns);
+  }
+  void sample(std::uint32_t index, const ChunkMark& mark, std::uint64_t bytes,
+              std::int64_t elsewhere_ns, std::int64_t now_ns) {
+    windows_[index].sample(mark, bytes, elsewhere_ns, now_ns);
+    if (windows_[index].bytes() != lanes_[index].window_bytes ||
+        windows_[index].chunk_bytes() != lanes_[index].chunk_bytes) {
+      follow_window(index);
+    }
+  }
+  void press(LaneId lane, PressureKind kind, std::uint64_t recommended_bytes, std::int64_t now_ns);
+  const LaneWindow& window(std::uint32_t lane) const { return windows_[lane]; }
 
   void charge(std::uint32_t index, std::uint64_t bytes, bool internal) {
     Lane& lane = lanes_[index];
@@ -124,11 +143,14 @@ class Lanes {
       ready_.remove(index);
     }
   }
+  // The lane's bounds become what its window says.
+  void follow_window(std::uint32_t index);
   void end_pauses(std::int64_t now_ns);
   std::int64_t pause_ns(std::uint32_t pauses);
 
   const Limits* limits_;
   std::vector<Lane> lanes_;
+  std::vector<LaneWindow> windows_;  // of the same lanes
   LaneSet ready_;
   bool ignore_windows_ = false;
   std::uint64_t largest_chunk_ = 1;

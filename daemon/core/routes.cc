@@ -4,12 +4,19 @@
 namespace tentq::core {
 
 void State::on(const LaneOpened& event) {
-  lanes_.shape(event.lane, event.window_bytes, event.window_chunks, event.chunk_bytes);
+  const WindowShape shape{event.window_bytes, event.chunk_bytes, event.rules};
+  lanes_.open(event.lane, shape, event.window_chunks, now_ns);
 }
 
 void State::on(const LaneWindowChanged& event) {
   TENTQ_CHECK(lanes_.is_open(event.lane));
-  lanes_.shape(event.lane, event.window_bytes, event.window_chunks, event.chunk_bytes);
+  const WindowShape shape{event.window_bytes, event.chunk_bytes, event.rules};
+  lanes_.reshape(event.lane, shape, event.window_chunks);
+}
+
+void State::on(const LanePressure& event) {
+  if (!lanes_.is_open(event.lane)) return;
+  lanes_.press(event.lane, event.kind, event.recommended_bytes, now_ns);
 }
 
 void State::on(const RouteResolved& event) {

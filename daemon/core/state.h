@@ -40,6 +40,7 @@ class State {
   void on(const SessionClosed& event);      // attachment.cc
   void on(const LaneOpened& event);         // routes.cc
   void on(const LaneWindowChanged& event);  // routes.cc
+  void on(const LanePressure& event);       // routes.cc
   void on(const DrainRequested& event);     // drain.cc
   void on(const ResumeRequested& event);    // drain.cc
   void on(const ShutdownRequested& event);  // drain.cc

@@ -43,6 +43,11 @@ std::uint64_t State::hash_owner(std::uint64_t hash, std::uint32_t index) const {
   hash = fold(fold(hash, owner.slot), owner.slot_generation);
   hash = fold(fold(hash, owner.next), owner.prev);
   hash = fold(fold(hash, owner.order), owner.refusals);
+  for (std::uint32_t c = owner.chunks; c != kNone; c = chunks_[c].next) {
+    const ChunkMark& mark = chunks_[c].mark;
+    hash = fold(fold(hash, static_cast<std::uint64_t>(mark.handed_over_ns)), mark.epoch);
+    hash = fold(hash, (mark.measured ? 1u : 0u) | (mark.alone ? 2u : 0u));
+  }
   if ((owner.flags & kHasExpiry) == 0) return hash;
   const OwnerExtras& extras = owners.extras(index);
   hash = fold(hash, static_cast<std::uint64_t>(extras.deadline_ns));
@@ -56,7 +61,9 @@ std::uint64_t State::state_hash() const {
   }
   hash = fold(fold(hash, owners.next_taken()), leaves_.next_order());
   hash = fold(picker_.hash(hash), lanes_.random_state());
-  for (std::uint32_t l = 0; l < lanes_.count(); ++l) hash = fold_lane(hash, lanes_[l]);
+  for (std::uint32_t l = 0; l < lanes_.count(); ++l) {
+    hash = lanes_.window(l).hash(fold_lane(hash, lanes_[l]));
+  }
   hash = fold(fold_level(hash, accounts_.host()), accounts_.internal());
   hash = fold(hash, accounts_.users());
   for (std::uint32_t c = 0; c < kMaxClasses; ++c) hash = fold_level(hash, accounts_.of_class(c));
