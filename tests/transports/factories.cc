@@ -5,6 +5,7 @@
 
 #include "transports/fake/fake_transport.h"
 #include "transports/fault/fault_transport.h"
+#include "transports/paced/paced_transport.h"
 #include "transports/shm/shm_transport.h"
 
 namespace tentq::test {
@@ -27,6 +28,24 @@ class Decorated final : public Transport {
   FaultTransport fault_;
 };
 
+// The same for the decorator that paces lanes.
+class Paced final : public Transport {
+ public:
+  Paced(std::unique_ptr<Transport> inner, PacedOptions options)
+      : inner_(std::move(inner)), paced_(inner_.get(), &clock_, options) {}
+  std::string_view name() const override { return paced_.name(); }
+  PostOutcome post(std::span<const Chunk> chunks) override { return paced_.post(chunks); }
+  std::size_t poll(std::span<Completion> out) override { return paced_.poll(out); }
+  void cancel(ChunkId id) override { paced_.cancel(id); }
+  bool arm_wakeup() override { return paced_.arm_wakeup(); }
+  int wakeup_fd() const override { return paced_.wakeup_fd(); }
+
+ private:
+  std::unique_ptr<Transport> inner_;
+  HostPaceClock clock_;
+  PacedTransport paced_;
+};
+
 std::unique_ptr<Transport> fake(std::uint32_t capacity) {
   return std::make_unique<FakeTransport>(FakeOptions{capacity, 0});
 }
@@ -40,6 +59,9 @@ std::unique_ptr<Transport> shm(std::uint32_t capacity, std::uint32_t workers, Du
   options.cache_bytes = 1u << 20;
   return std::make_unique<ShmTransport>(options);
 }
+
+constexpr std::uint64_t kLinkRate = 500'000'000;  // bytes per second
+constexpr std::uint64_t kInstantRate = std::uint64_t{1} << 60;
 
 // Within what the seam allows: refusals that change nothing, late and reordered completions.
 FaultOptions unruly() {
@@ -75,6 +97,16 @@ std::vector<Factory> all_factories() {
       {"unruly_shm",
        [](auto capacity) {
          return std::make_unique<Decorated>(shm(capacity, 2, microseconds(20)), unruly());
+       }},
+      {"paced_fake",
+       [](auto capacity) {
+         return std::make_unique<Paced>(fake(capacity), PacedOptions{kLinkRate, capacity});
+       }},
+      // So fast that a sleeper waits for the bytes alone: woken, it finds them.
+      {"paced_shm",
+       [](auto capacity) {
+         return std::make_unique<Paced>(shm(capacity, 2, microseconds(20)),
+                                        PacedOptions{kInstantRate, capacity});
        }},
   };
 }
