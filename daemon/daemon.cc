@@ -32,6 +32,14 @@ ShmOptions shm_options(const ShmSettings& settings) {
   return options;
 }
 
+// Null if the lanes are as fast as the memory.
+std::unique_ptr<PacedTransport> paced_lanes(const ShmSettings& settings, Transport* shm,
+                                            PaceClock* clock) {
+  if (settings.paced_bytes_per_second == 0) return nullptr;
+  return std::make_unique<PacedTransport>(shm, clock,
+                                          PacedOptions{settings.paced_bytes_per_second});
+}
+
 }  // namespace
 
 Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
@@ -51,7 +59,8 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
       segments_(regions_, settings_.sessions.name_hold),
       sessions_(settings_.sessions.most),
       shm_(shm_options(settings_.shm)),
-      executor_(core_, regions_, shm_),
+      paced_(paced_lanes(settings_.shm, &shm_, &pace_clock_)),
+      executor_(core_, regions_, paced_ ? static_cast<Transport&>(*paced_) : shm_),
       completions_(io_, ::fcntl(executor_.wakeup_fd(), F_DUPFD_CLOEXEC, 0)),
       notifications_(*this, settings_.sessions.mailbox, settings_.limits.route_budget),
       inbox_(settings_, core_, regions_, segments_, notifications_, *this),
@@ -64,7 +73,7 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
                errors_),
       conductor_(io_, *this, settings_.loop),
       inspector_({core_, sessions_, segments_, regions_, inbox_, departures_, conductor_, epoch_,
-                  state_, warnings_, shm_.workers()}),
+                  state_, warnings_, shm_.workers(), settings_.shm.paced_bytes_per_second}),
       attach_(settings_, epoch_, sessions_, segments_, core_, background_, *this),
       admin_(settings_, inspector_, errors_, *this),
       reception_(attach_, registration_, segment_requests_, admin_, *this,
@@ -212,8 +221,9 @@ void Daemon::periodic(Time now) {
 void Daemon::wait_for_completions() {
   completions_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                           [this](boost::system::error_code error) {
-                            // The transport's next poll() clears the fd.
-                            if (!error) wait_for_completions();
+                            if (error) return;
+                            executor_.clear_wakeup();
+                            wait_for_completions();
                           });
 }
 

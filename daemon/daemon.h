@@ -28,6 +28,7 @@
 #include "daemon/sessions.h"
 #include "daemon/settings.h"
 #include "daemon/status_page/status_page.h"
+#include "transports/paced/paced_transport.h"
 #include "transports/shm/shm_transport.h"
 
 namespace tentq {
@@ -116,6 +117,8 @@ class Daemon final : Conductor::Steps,
   Segments segments_;
   Sessions sessions_;
   ShmTransport shm_;
+  HostPaceClock pace_clock_;
+  std::unique_ptr<PacedTransport> paced_;  // over shm_; null if its lanes are not paced
   Executor executor_;
   boost::asio::posix::stream_descriptor completions_;
   Notifications notifications_;

@@ -69,6 +69,7 @@ DaemonView Inspector::daemon() const {
   view.turns = from_.conductor.turns();
   view.sleeps = from_.conductor.sleeps();
   view.shm_workers = from_.shm_workers;
+  view.shm_paced_bytes_per_second = from_.shm_paced_bytes_per_second;
   view.warnings = from_.warnings;
   return view;
 }

@@ -27,6 +27,7 @@ class Inspector final : public Inspection {
     const DaemonState& state;
     const std::vector<std::string>& warnings;
     std::uint32_t shm_workers;
+    std::uint64_t shm_paced_bytes_per_second;
   };
 
   explicit Inspector(const Sources& sources);

@@ -45,6 +45,8 @@ struct ShmSettings {
   std::uint64_t window_bytes = 4u << 20;        // per lane
   std::uint32_t window_chunks = 256;
   std::uint64_t chunk_bytes = 256u << 10;  // 64 KiB … 1 MiB
+  // Each lane as a link of this rate; 0: as fast as the memory is.
+  std::uint64_t paced_bytes_per_second = 0;
 };
 
 struct LoopSettings {

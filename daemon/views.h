@@ -95,7 +95,8 @@ struct DaemonView {
   std::uint64_t turns = 0;
   std::uint64_t sleeps = 0;
   std::uint32_t shm_workers = 0;
-  std::vector<std::string> warnings;  // e.g. memlock too small for resident regions
+  std::uint64_t shm_paced_bytes_per_second = 0;  // 0: not paced
+  std::vector<std::string> warnings;             // e.g. memlock too small for resident regions
 };
 
 // What answers queries; implemented by the daemon, called on the conductor.

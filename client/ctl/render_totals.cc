@@ -53,6 +53,9 @@ std::string transports_text(const Json& transports) {
     for (const Json& lane : transport.at("lanes")) out += text(lane) + ", ";
     out.resize(out.size() - 2);
     if (transport.contains("workers")) out += " (" + number(transport.at("workers")) + " workers)";
+    if (transport.contains("paced_bytes_per_second")) {
+      out += ", each paced at " + bytes(transport.at("paced_bytes_per_second")) + "/s";
+    }
   }
   return out.empty() ? "none" : out;
 }

@@ -81,6 +81,20 @@ ConfigKey size(const char* path, const char* doc, At at, std::uint64_t low, std:
   return key;
 }
 
+// A number of bytes from `low` on, or 0 for "none".
+template <class At>
+ConfigKey size_or_zero(const char* path, const char* doc, At at, std::uint64_t low,
+                       std::uint64_t high) {
+  ConfigKey key = size(path, doc, at, low, high);
+  key.expected = "0, or " + key.expected;
+  key.parse = [=, in_range = key.parse](const ConfigValue& value, Settings* settings) {
+    std::uint64_t bytes = 0;
+    if (size_of(value, &bytes) && bytes == 0) return at(*settings) = 0, true;
+    return in_range(value, settings);
+  };
+  return key;
+}
+
 template <class At>
 ConfigKey duration(const char* path, const char* doc, At at, Duration low, Duration high,
                    Reload reload = Reload::no) {

@@ -58,7 +58,8 @@ void add_process_keys(Table& table) {
                        kSocketText, TENTQ_AT(admin_socket.path), is_socket_path));
   table.push_back(
       mode("admin_socket_mode", "File mode of the admin socket.", TENTQ_AT(admin_socket.mode)));
-  table.push_back(group_id("admin_socket_gid", "Group of the admin socket; -1: that of admin_group.",
+  table.push_back(group_id("admin_socket_gid",
+                           "Group of the admin socket; -1: that of admin_group.",
                            TENTQ_AT(admin_socket.gid)));
   table.push_back(text("admin_group", "Members of this group may use the admin socket.",
                        "the name of a group", TENTQ_AT(admin_group), is_group_name));
@@ -133,6 +134,12 @@ void add_data_keys(Table& table) {
   table.push_back(size("shm.chunk_bytes",
                        "Largest chunk: an owner is cut into pieces of this size.",
                        TENTQ_AT(shm.chunk_bytes), 64u << 10, 1u << 20, kLive));
+  // With the least rate a chunk of the largest size takes a second: a stop waits for it.
+  table.push_back(size_or_zero("shm.paced_bytes_per_second",
+                               "Rate of each lane (reads, writes): for tests and benchmarks, and "
+                               "to cap what tentq takes of the memory; 0: not paced.",
+                               TENTQ_AT(shm.paced_bytes_per_second), 1u << 20,
+                               std::uint64_t{1} << 40));
   table.push_back(duration("loop.spin", "The conductor polls this long after the last work.",
                            TENTQ_AT(loop.spin), seconds{0}, seconds{1}));
   table.push_back(duration("loop.session_park",

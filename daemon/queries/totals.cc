@@ -40,7 +40,11 @@ Json transports_json(const std::vector<LaneView>& lanes, const DaemonView& daemo
                                     [&](const Json& row) { return row["name"] == lane.transport; });
     Json& row = known != out.end() ? *known : out.emplace_back(Json{{"name", lane.transport}});
     row["lanes"].push_back(lane.name);
-    if (lane.transport == "shm") row["workers"] = daemon.shm_workers;
+    if (lane.transport != "shm") continue;
+    row["workers"] = daemon.shm_workers;
+    if (daemon.shm_paced_bytes_per_second != 0) {
+      row["paced_bytes_per_second"] = daemon.shm_paced_bytes_per_second;
+    }
   }
   return out;
 }

@@ -62,6 +62,19 @@ TEST(ConfigText, TakesSizesAsNumbersAndWithUnits) {
   }
 }
 
+TEST(ConfigText, TakesARateThatIsZeroOrLargeEnough) {
+  const auto rate = [](const std::string& value) {
+    return R"({"shm": {"paced_bytes_per_second": )" + value + "}}";
+  };
+  EXPECT_EQ(settings_of("{}").shm.paced_bytes_per_second, 0u);
+  EXPECT_EQ(settings_of(rate("0")).shm.paced_bytes_per_second, 0u);
+  EXPECT_EQ(settings_of(rate("500000000")).shm.paced_bytes_per_second, 500'000'000u);
+  EXPECT_EQ(settings_of(rate("1048576")).shm.paced_bytes_per_second, 1u << 20);
+  const ConfigError error = error_of(rate("1048575"));
+  EXPECT_EQ(error.key, "shm.paced_bytes_per_second");
+  EXPECT_TRUE(contains(error.expected, "0, or a size from 1MiB")) << error.expected;
+}
+
 TEST(ConfigText, TakesDurationsWithTheirUnitOnly) {
   EXPECT_EQ(settings_of(R"({"loop": {"spin": "20us"}})").loop.spin, std::chrono::microseconds{20});
   EXPECT_EQ(settings_of(R"({"loop": {"spin": "0s"}})").loop.spin, Duration{0});

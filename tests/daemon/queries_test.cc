@@ -107,7 +107,15 @@ TEST(StatusQuery, TellsVersionEpochTotalsAndTransports) {
   EXPECT_EQ(status.at("transports").at(0).at("name"), "shm");
   EXPECT_EQ(status.at("transports").at(0).at("lanes"), json({"shm read", "shm write"}));
   EXPECT_EQ(status.at("transports").at(0).at("workers"), 2);
+  EXPECT_FALSE(status.at("transports").at(0).contains("paced_bytes_per_second"));
   EXPECT_EQ(status.at("warnings"), json({"memlock is small"}));
+}
+
+TEST(StatusQuery, TellsThatLanesArePaced) {
+  FakeHost host;
+  host.daemon_view.shm_paced_bytes_per_second = 500'000'000;
+  const json status = document(ask(host, QueryKind::status));
+  EXPECT_EQ(status.at("transports").at(0).at("paced_bytes_per_second"), 500'000'000);
 }
 
 TEST(StatusQuery, CountsRefusalsByTheirReason) {

@@ -189,7 +189,7 @@ bool PacedTransport::arm_wakeup() {
 
 // The alarm for the next service that ends or begins; the inner transport only for a service that
 // is over while its bytes still move, so that a sleeper is not woken for what cannot be reported
-// yet. False: there is something to poll for now.
+// yet. False: poll() would find something.
 bool PacedTransport::watch_for_next(Time now) {
   if (any_reportable(now)) return false;
   Time next = kNever;
