@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   add_submit(app, &common, &exit_code);
   add_core(app, &common, &exit_code);
   add_replay(app, &common, &exit_code);
+  add_qos(app, &common, &exit_code);
   add_idle(app, &common, &exit_code);
   try {
     app.parse(argc, argv);

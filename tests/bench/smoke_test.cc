@@ -168,7 +168,60 @@ TEST_F(ReplaySmoke, RefusesABadTraceWithItsLine) {
   EXPECT_NE(answer.output.find(":301: not JSON"), std::string::npos) << answer.output;
 }
 
+constexpr char kSmallQos[] =
+    "qos --quiet --flood 8MiB --owner 1MiB --flood-clients 2 --foreground-clients 2 ";
+
+TEST(BenchSmoke, QosComparesThePolicies) {
+  const json object =
+      figures(std::string(kSmallQos) +
+              "--policy all --part policies,small --samples 80 --arrivals fixed --lane paced");
+  ASSERT_TRUE(object.contains("policies")) << object.dump();
+  for (const std::string policy : {"direct", "fifo", "strict", "strict_64MiB", "wdrr"}) {
+    ASSERT_TRUE(object["policies"].contains(policy)) << policy;
+    const json& one = object["policies"][policy];
+    expect_numbers(one, {"fg_p50_us", "fg_p99_us", "fg_slowdown_p99", "total_gb_per_s",
+                         "utilisation_vs_direct", "jain", "isolation_leakage"});
+    EXPECT_EQ(one.value("fg_samples", 0), 80);
+    // The time of 256 KiB on the link: no policy can be faster.
+    EXPECT_GE(one.value("fg_p50_us", 0.0), 262'144 / 500.0);
+  }
+  expect_numbers(object["alone"], {"fg_p50_us", "fg_p99_us"});
+  expect_numbers(object["small"], {"fg_p50_us", "fg_p99_us", "bound_us", "within_bound"});
+  EXPECT_EQ(object.value("errors", -1), 0);
+  for (const auto& [name, verdict] : object["verdicts"].items()) {
+    EXPECT_TRUE(verdict.contains("figure") && verdict.contains("goal") && verdict.contains("pass"))
+        << name;
+  }
+}
+
+TEST(BenchSmoke, QosMeasuresSharesAndADeath) {
+  const json object =
+      figures(std::string(kSmallQos) + "--part shares,death --seconds 0.1 --rate 2GiB");
+  ASSERT_TRUE(object.contains("verdicts")) << object.dump();
+  for (const char* name :
+       {"jain_equal", "jain_all_foreground", "jain_weighted", "one_all_foreground_vs_share",
+        "many_sessions_vs_share", "lowest_class_vs_rate", "charges_back_ms"}) {
+    EXPECT_TRUE(object["verdicts"].contains(name)) << name;
+  }
+  EXPECT_EQ(object["charges_back_ms"].size(), 3u);
+  EXPECT_EQ(object.value("errors", -1), 0);
+}
+
+TEST(BenchSmoke, QosMeasuresTheRateOfALaneThatIsNotPaced) {
+  const json object =
+      figures(std::string(kSmallQos) + "--policy wdrr --part policies --samples 80 --lane shm");
+  EXPECT_GT(object.value("rate_bytes_per_s", std::int64_t{0}), 0);
+  EXPECT_TRUE(object["policies"].contains("wdrr"));
+  EXPECT_FALSE(object["policies"].contains("direct"));
+  EXPECT_TRUE(object["verdicts"]["total_vs_direct"]["pass"].is_null());
+  EXPECT_EQ(object.value("errors", -1), 0);
+}
+
 TEST(BenchSmoke, BadUsageEndsWithTwo) {
+  EXPECT_EQ(run("qos --policy lifo 2>&1").exit_code, 2);
+  EXPECT_EQ(run("qos --size 1MiB --owner 64KiB 2>&1").exit_code, 2);
+  EXPECT_EQ(run("qos --socket /nonexistent 2>&1").exit_code, 2);
+  EXPECT_EQ(run("qos --samples 1000000 2>&1").exit_code, 2);
   EXPECT_EQ(run("latency --size 3 2>&1").exit_code, 2);
   EXPECT_EQ(run("latency --size 12 2>&1").exit_code, 2);
   EXPECT_EQ(run("nonsense 2>&1").exit_code, 2);

@@ -27,9 +27,9 @@ struct PacedChunk {
 
  private:
   friend class PacedChunks;
-  std::uint32_t next = 0;      // of its lane, or of the free list
-  std::uint32_t previous = 0;  // of its lane
-  std::uint32_t chained = 0;   // of its bucket of the index
+  std::uint32_t next_ = 0;      // of its lane, or of the free list
+  std::uint32_t previous_ = 0;  // of its lane
+  std::uint32_t chained_ = 0;   // of its bucket of the index
 };
 
 // A lane's queue: first those in service, oldest first, then those that wait.
