@@ -54,8 +54,13 @@ void Executor::post_collected(Time now) {
   collected_.clear();
 }
 
+void Executor::clear_wakeup() {
+  (void)transport_.poll({});
+}
+
 bool Executor::reap(Time now) {
   bool any = false;
+  if (in_flight_ == 0) return false;
   for (;;) {
     const std::size_t count = transport_.poll(completions_);
     if (count == 0) return any;

@@ -26,6 +26,8 @@ class Executor {
 
   // Around the conductor's sleep.
   bool arm_wakeup() { return transport_.arm_wakeup(); }
+  // The wake-up fd is readable, for what was perhaps reaped before.
+  void clear_wakeup();
   int wakeup_fd() const { return transport_.wakeup_fd(); }
   std::uint64_t in_flight() const { return in_flight_; }
 

@@ -170,9 +170,19 @@ void Inbox::handle_group(Session& session, SessionRing& ring, std::span<const Ce
   host_.violation(session, Violation::bad_group);
 }
 
+bool Inbox::check_tails(Session& session) {
+  for (SessionRing& ring : session.rings) {
+    if (ring.consumer.check_tail()) continue;
+    host_.quarantine(session, Violation::tail_out_of_range);
+    return false;
+  }
+  return true;
+}
+
 bool Inbox::park_idle(Time now, bool all) {
   for (std::size_t i = 0; i < awake_.size();) {
     Session& session = *awake_[i];
+    if (!check_tails(session)) continue;  // it has left the list
     const bool idle = all || now - session.last_active >= settings_.loop.session_park;
     if (!idle || session.backlog || !session.doorbell.park()) {
       ++i;
@@ -189,6 +199,7 @@ void Inbox::safety_poll(Time now) {
   for (std::size_t i = 0; i < sessions_.size(); ++i) {
     Session& session = *sessions_[i];
     if (session.leaving) continue;
+    if (!session.awake && !check_tails(session)) continue;
     // A client may be stopped between publishing and ringing; only a bell that stays silent for a
     // second was never rung.
     if (session.silent_since != Time{} && now - session.silent_since >= kSilenceMeansMissed) {

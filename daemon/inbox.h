@@ -68,9 +68,11 @@ class Inbox {
 
   bool drain_session(Session& session, Time now, std::uint32_t most);
   bool drain_ring(Session& session, SessionRing& ring, Time now, std::uint32_t most);
+  bool check_tails(Session& session);
   void take_wish(Session& session, SessionRing& ring, Time now);
   void handle_group(Session& session, SessionRing& ring, std::span<const CellBody> group, Time now);
   void handle_transfers(Session& session, ClassId cls, std::span<const CellBody> group, Time now);
+  void expect_copy(const core::OwnerSpec& spec) const;
   Verdict check_transfer(Session& session, const CellBody& cell, core::OwnerSpec* spec, Time now);
   Verdict check_local(const Session& session, const CellBody& cell, core::OwnerSpec* spec) const;
   Verdict check_remote(const Session& session, const CellBody& cell, core::OwnerSpec* spec,

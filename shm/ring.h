@@ -4,6 +4,7 @@
 // Positions count cells since the session began and never wrap in practice (64 bits).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -73,7 +74,7 @@ enum class RingFault : std::uint8_t {
   none,
   tail_out_of_range,  // tail moved back, or runs more than the capacity ahead
   bad_sequence,       // a cell inside a published group is not published
-  bad_group,          // size or index impossible, or more cells than were reserved
+  bad_group,          // size or index impossible
 };
 
 // Daemon side; one thread. Trusts nothing: the head is private, each cell is copied exactly once.
@@ -92,12 +93,15 @@ class RingConsumer {
   void prefetch() const {
     __builtin_prefetch(&cells_[head_ & mask_].seq);
     __builtin_prefetch(reinterpret_cast<const std::byte*>(&cells_[head_ & mask_]) + 64);
-    __builtin_prefetch(tail_);
   }
   // Copies the next whole group into `group` (at least ring_cells long) and moves the private head
   // past it. Returns its cells; 0 if nothing is published. On a fault returns 0, sets *fault and
   // the ring must not be used again.
   std::uint32_t take_group(std::span<CellBody> group, RingFault* fault);
+  // False if the tail is impossible: it moved back, runs more than the ring ahead, or cells were
+  // published that nobody reserved. For the daemon nothing hangs on the tail, so this is asked now
+  // and then: a look at every group would take its line away from the producers each time.
+  bool check_tail();
   // Makes the consumed cells reusable for the producers (at most one release store). Once a turn.
   // Partner: RingProducer::head. Release: without it a producer could overwrite a cell that is
   // still being copied.
@@ -118,8 +122,6 @@ class RingConsumer {
     return cells_[position & mask_].seq.load(std::memory_order_acquire);
   }
   void copy_once(std::uint64_t position, CellBody* body) const;
-  // Takes over the tail into seen_tail_; false if it is impossible.
-  bool read_tail();
 
   const Cell* cells_ = nullptr;
   std::uint32_t mask_ = 0;
@@ -127,7 +129,7 @@ class RingConsumer {
   std::atomic<std::uint64_t>* published_head_ = nullptr;
   std::uint64_t head_ = 0;
   std::uint64_t shown_head_ = 0;  // last value of *published_head_
-  std::uint64_t seen_tail_ = 0;   // last value of *tail_ that was in range; never below head_
+  std::uint64_t seen_tail_ = 0;   // last value of *tail_ that was in range
 };
 
 inline bool RingProducer::reserve(std::uint32_t count, RingUse use, std::uint64_t* first) {
@@ -202,11 +204,12 @@ inline void RingConsumer::copy_once(std::uint64_t position, CellBody* body) cons
   copy_words(std::make_index_sequence<kWords>{});
 }
 
-inline bool RingConsumer::read_tail() {
-  // Partner: the CAS in RingProducer::reserve. Relaxed: it precedes the sequence that was acquired
-  // before, so a published group is always inside the tail that is read here.
+inline bool RingConsumer::check_tail() {
+  // Partner: the CAS in RingProducer::reserve. Relaxed: it precedes the sequences that were
+  // acquired before, so what was taken is always inside the tail that is read here.
   const std::uint64_t tail = tail_->load(std::memory_order_relaxed);
-  if (tail - head_ > mask_ + std::uint64_t{1} || tail - head_ < seen_tail_ - head_) return false;
+  const std::uint64_t least = std::max(seen_tail_, head_);
+  if (tail - head_ > mask_ + std::uint64_t{1} || tail < least) return false;
   seen_tail_ = tail;
   return true;
 }
@@ -216,12 +219,7 @@ inline std::uint32_t RingConsumer::take_group(std::span<CellBody> group, RingFau
   if (!ready()) return 0;
   copy_once(head_, &group[0]);
   const std::uint32_t size = group[0].group_size;
-  // The tail is written by every producer: it is read only when the last look does not suffice.
-  if (size > seen_tail_ - head_ && !read_tail()) {
-    *fault = RingFault::tail_out_of_range;
-    return 0;
-  }
-  if (size == 0 || size > seen_tail_ - head_ || group[0].group_index != 0) {
+  if (size == 0 || size > mask_ + 1 || group[0].group_index != 0) {
     *fault = RingFault::bad_group;
     return 0;
   }

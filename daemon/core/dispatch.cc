@@ -6,6 +6,7 @@ namespace tentq::core {
 
 std::optional<Effect> State::dispatch() {
   LeafKey key;
+  if (leaves_.filled_classes() == 0) return std::nullopt;
   while (!chunks_.full() && picker_.pick(&key)) {
     const std::uint32_t index = leaves_.leaf(key).head;
     const OwnerRecord& owner = owners[index];

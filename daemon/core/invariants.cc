@@ -91,6 +91,7 @@ void State::check_leaves() const {
       TENTQ_CHECK(client_lanes == leaves_.lanes_of(cls, client));
     }
     TENTQ_CHECK(class_lanes == leaves_.lanes_of(cls) && queued == leaves_.queued(cls));
+    TENTQ_CHECK((leaves_.filled_classes() >> cls & 1u) == (queued != 0 ? 1u : 0u));
     std::uint64_t unrouted = 0;
     for (std::uint32_t i = unrouted_[cls].head; i != kNone; i = owners[i].next) {
       TENTQ_CHECK(owners[i].state == OwnerState::route_pending && owners[i].cls == cls);

@@ -93,6 +93,7 @@ void Leaves::became_filled(const LeafKey& key) {
                                                                      << (key.client % 64);
   if (clients_on_lane_[key.cls * lanes_ + key.lane]++ == 0) {
     class_lanes_[key.cls].add(key.lane);
+    filled_classes_ |= 1u << key.cls;
   }
 }
 
@@ -106,6 +107,7 @@ void Leaves::became_empty(const LeafKey& key) {
   }
   if (--clients_on_lane_[key.cls * lanes_ + key.lane] == 0) {
     class_lanes_[key.cls].remove(key.lane);
+    if (class_lanes_[key.cls].empty()) filled_classes_ &= ~(1u << key.cls);
   }
 }
 

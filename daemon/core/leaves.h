@@ -60,6 +60,8 @@ class Leaves {
   void remove(std::uint32_t owner) { remove(owner, key_of((*owners_)[owner])); }
   void remove(std::uint32_t owner, const LeafKey& key);  // its own key
 
+  // Bit c: class c has an owner on some lane.
+  std::uint32_t filled_classes() const { return filled_classes_; }
   // Lanes with an owner of this class, of this class and client.
   const LaneSet& lanes_of(std::uint32_t cls) const { return class_lanes_[cls]; }
   const LaneSet& lanes_of(std::uint32_t cls, std::uint32_t client) const {
@@ -88,6 +90,7 @@ class Leaves {
   std::vector<std::uint64_t> clients_active_;   // [class][word of clients]
   std::vector<std::uint32_t> clients_on_lane_;  // [class][lane]: clients with an owner
   std::array<LaneSet, kMaxClasses> class_lanes_{};
+  std::uint32_t filled_classes_ = 0;
   std::array<std::uint64_t, kMaxClasses> queued_{};
 };
 

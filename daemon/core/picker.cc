@@ -2,6 +2,7 @@
 #include "daemon/core/picker.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "daemon/core/hash.h"
 
@@ -91,14 +92,15 @@ bool Picker::stays(std::uint32_t cls, const LaneSet& ready, LeafKey* key) {
 
 // The turn goes to the next class that has an owner on a ready lane; false when none has.
 bool Picker::next_class(const LaneSet& ready) {
-  std::uint32_t skipped = 0;
-  while (skipped + 1 < kMaxClasses) {
-    class_ = class_ + 1 < kMaxClasses ? class_ + 1 : 1;
+  constexpr std::uint32_t kInternalBit = 1u << index_of(ClassId::internal);
+  std::uint32_t able = leaves_->filled_classes() & ~kInternalBit;
+  while (able != 0) {
+    const std::uint32_t ahead = able & ~((2u << class_) - 1);
+    class_ = static_cast<std::uint32_t>(std::countr_zero(ahead != 0 ? ahead : able));
     if (!leaves_->lanes_of(class_).meets(ready)) {
-      skipped += 1;
+      able &= ~(1u << class_);
       continue;
     }
-    skipped = 0;
     const std::int64_t most = quantum(class_weights_[class_]);
     std::int64_t& deficit = class_turns_[class_].deficit;
     deficit = std::min(deficit + most, most);
