@@ -7,7 +7,7 @@
 namespace tentq::bench::qos {
 namespace {
 
-constexpr int kKills = 3;
+constexpr std::size_t kKills = 3;
 constexpr std::int64_t kPatienceNs = 30'000'000'000;
 constexpr double kSettleMs = 100;
 
@@ -29,7 +29,7 @@ double charges_back_ms(Run& run) {
   let_run(kSettleMs);
   const std::int64_t killed_ns = now_ns();
   flood.kill_first();
-  std::int64_t looked_ns = killed_ns;
+  std::int64_t looked_ns = 0;
   std::uint64_t charged = 0;
   do {
     let_run(1);
@@ -47,8 +47,8 @@ double charges_back_ms(Run& run) {
 
 void measure_death(Run& run) {
   use({"wdrr", "wdrr"}, run.stage);
-  std::vector<double> times;
-  for (int i = 0; i < kKills; ++i) times.push_back(charges_back_ms(run));
+  std::vector<double> times(kKills);
+  for (double& time : times) time = charges_back_ms(run);
   run.figures["charges_back_ms"] = times;
   run.verdicts.at_most("charges_back_ms", *std::max_element(times.begin(), times.end()), 100);
   run.say("a client killed: its charges back within %.1f ms",
