@@ -49,8 +49,10 @@ class BaseLatency {
   }
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
-  // Whether it is time to forget what is older than 10 s.
-  bool is_half_over(std::int64_t now_ns) const { return now_ns - half_started_ns_ >= kHalf_ns; }
+  // Whether it is time to forget what is older than 10 s: at multiples of a half, for all lanes.
+  bool is_half_over(std::int64_t now_ns) const {
+    return now_ns / kHalf_ns != half_started_ns_ / kHalf_ns;
+  }
   // Whether the running half has seen a chunk of the bin alone, so that it can stand for itself.
   bool is_sure(std::uint32_t bin) const { return halves_[bin][0].alone; }
   // The running half becomes the older one. What a bin knows stays while nothing newer is known.

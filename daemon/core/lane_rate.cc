@@ -11,7 +11,9 @@ namespace tentq::core {
 void LaneRate::reset(std::int64_t now_ns) {
   periods_ = {};
   next_ = 0;
-  highest_ = 0;
+  highest_ = latest_ = 0;
+  halves_ = {};
+  half_ns_ = now_ns;
   restart(now_ns);
 }
 
@@ -31,6 +33,12 @@ void LaneRate::close(bool window_was_limit) {
   } else if (rate >= latest.rate || latest.ended_ns < oldest_ns) {
     latest = {rate, last_ns_};
   }
+  latest_ = rate;
+  if (last_ns_ - half_ns_ >= kRemembered_ns / 2) {
+    halves_ = {0, halves_[0]};
+    half_ns_ = last_ns_;
+  }
+  if (window_was_limit) halves_[0] = std::max(halves_[0], rate);
   highest_ = 0;
   for (const Period& period : periods_) {
     if (period.ended_ns >= oldest_ns) highest_ = std::max(highest_, period.rate);
@@ -45,6 +53,10 @@ std::uint64_t LaneRate::hash(std::uint64_t seed) const {
                 static_cast<std::uint64_t>(period.ended_ns));
   }
   hash = fold(fold(hash, next_), std::bit_cast<std::uint64_t>(highest_));
+  for (const double rate : {latest_, halves_[0], halves_[1]}) {
+    hash = fold(hash, std::bit_cast<std::uint64_t>(rate));
+  }
+  hash = fold(hash, static_cast<std::uint64_t>(half_ns_));
   hash = fold(fold(hash, static_cast<std::uint64_t>(start_ns_)), samples_);
   return fold(fold(hash, static_cast<std::uint64_t>(last_ns_)), bytes_);
 }

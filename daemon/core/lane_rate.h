@@ -40,6 +40,9 @@ class LaneRate {
 
   // Bytes a nanosecond: the highest of ten periods, none older than 1 s; 0 = not known.
   double highest() const { return highest_; }
+  // The latest period, and the highest of a half to one second in which the window was the limit.
+  double latest() const { return latest_; }
+  double remembered() const { return halves_[0] > halves_[1] ? halves_[0] : halves_[1]; }
 
   std::uint64_t hash(std::uint64_t seed) const;
 
@@ -53,6 +56,9 @@ class LaneRate {
   std::array<Period, kPeriods> periods_{};
   std::uint32_t next_ = 0;  // place of the next period
   double highest_ = 0;
+  double latest_ = 0;
+  std::array<double, 2> halves_{};  // the running half second, the one before
+  std::int64_t half_ns_ = 0;        // when the running one began
   std::int64_t start_ns_ = 0;
   std::int64_t last_ns_ = 0;
   std::uint64_t bytes_ = 0;

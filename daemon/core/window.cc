@@ -50,6 +50,7 @@ void LaneWindow::sample(const ChunkMark& mark, std::uint64_t bytes, std::int64_t
   if (!mark.measured || static_cast<std::int32_t>(mark.epoch - route_epoch_) < 0) return;
   if (advice_ != 0 && now_ns >= advice_end_ns_) advice_ = 0;
   if (rate_.is_due(now_ns, period_ns())) close_period();
+  if (now_ns >= next_look_ns_) look_for_base(now_ns);
   rate_.count(now_ns, bytes);
   const std::uint32_t bin = BaseLatency::bin_of(bytes);
   bin_bytes_[bin] += bytes;
@@ -67,24 +68,38 @@ void LaneWindow::sample(const ChunkMark& mark, std::uint64_t bytes, std::int64_t
 
 // A period is over: what it says about rate, chunks, floor and window.
 void LaneWindow::close_period() {
-  const std::int64_t now_ns = rate_.last_ns();
-  const bool was_limit = dip_ == Dip::none && plus_saturating(peak_, chunk_) > bytes_;
-  rate_.close(was_limit);
+  was_limit_ = dip_ == Dip::none && plus_saturating(peak_, chunk_) > bytes_;
+  rate_.close(was_limit_);
   choose_dominant();
   if (shape_.chunk_bytes == 0) follow_rate();
   const double busy =
       rate_.highest() * static_cast<double>(base_ns()) + 2 * static_cast<double>(chunk_);
+  const bool was_at_floor = bytes_ <= floor_;
   floor_ = clamped(std::max(busy, static_cast<double>(shape_.rules.least_bytes)));
-  if (adaptive() && delay_.enough()) judge();
-  delay_.next_period();
+  if (delay_.enough()) {
+    if (adaptive() && dip_ == Dip::none) judge(was_at_floor);
+    delay_.next_period();
+  }
   peak_ = 0;
   if (no_growth_ != 0) no_growth_ -= 1;
   bytes_ = clamped(static_cast<double>(std::max(bytes_, floor_)));
-  if (!base_.is_half_over(now_ns)) return;
-  if (!adaptive() || base_.is_sure(dominant_)) {
-    base_.rotate(now_ns);
-  } else if (dip_ == Dip::none) {
-    start_dip(Dip::refresh);
+}
+
+// A lane that is always full never has a chunk alone by itself. When less comes back through a
+// window that is as small as it should be, while chunks still wait, either the lane has become
+// slower, or the path longer, and a floor made with the old base lets it run dry. Only a chunk that
+// is alone can tell.
+void LaneWindow::look_for_base(std::int64_t now_ns) {
+  next_look_ns_ = (now_ns / kLook_ns + 1) * kLook_ns;
+  if (dip_ != Dip::none) return;
+  if (base_.is_half_over(now_ns)) {
+    if (!adaptive() || (!was_limit_ && base_.is_sure(dominant_))) {
+      base_.rotate(now_ns);
+    } else {
+      start_dip(Dip::refresh);
+    }
+  } else if (at_floor_ >= kStaleUpdates && now_ns >= not_stale_ns_) {
+    start_dip(Dip::stale);
   }
 }
 
@@ -107,17 +122,14 @@ void LaneWindow::follow_rate() {
   while (chunk_ > kLeastChunk && wanted < 0.75 * static_cast<double>(chunk_)) chunk_ /= 2;
 }
 
-void LaneWindow::judge() {
+void LaneWindow::judge(bool was_at_floor) {
   const double base = static_cast<double>(base_ns());
   const double excess = std::max(0.0, delay_.mean_ns() - base);
   spread_ns_ += (delay_.spread_ns() - spread_ns_) / 8;
   const double target = target_excess_ns();
-  // At the floor chunks wait for 2S. When they wait much longer, it is not for what this lane has
-  // in flight: the path has become longer, and a floor made with the old base lets it run dry.
-  at_floor_ = bytes_ <= floor_ && excess > slack_ns() ? at_floor_ + 1 : 0;
-  if (at_floor_ >= kStaleUpdates) {
-    start_dip(Dip::stale);
-  } else if (excess > target) {
+  const bool has_slowed = rate_.latest() < 0.9 * rate_.remembered();
+  at_floor_ = was_at_floor && has_slowed && excess > target ? at_floor_ + 1 : 0;
+  if (excess > target) {
     cut(std::max(0.5, 1 - 0.8 * (excess - target) / (base + excess)), rate_.last_ns());
   } else if (no_growth_ == 0 && peak_ >= bytes_ / 2) {
     // While chunks hardly wait there is much to gain, and nobody to share with.
@@ -167,22 +179,31 @@ bool LaneWindow::press_cut(double factor, std::int64_t now_ns) {
 
 void LaneWindow::start_dip(Dip dip) {
   dip_ = dip;
-  dip_samples_ = 0;
+  dip_samples_ = dip_alone_ = 0;
   dip_least_ns_ = BaseLatency::kUnknown;
   at_floor_ = 0;
   epoch_ += 1;
   delay_.clear();
 }
 
-// The first chunk that is alone shows the base; when none ever is, the least of a few.
+// A chunk that is alone shows the base: not the first one, because when it went others may just
+// have begun. Where nothing is wrong there is time for more, which see through jitter. When none
+// ever is alone, the least of a few.
 void LaneWindow::sample_dip(std::uint32_t bin, std::int64_t normal_ns, bool alone,
                             std::int64_t now_ns) {
   dip_samples_ += 1;
-  if (bin == dominant_) dip_least_ns_ = std::min(dip_least_ns_, normal_ns);
-  if ((bin != dominant_ || !alone) && dip_samples_ < kMostDipSamples) return;
+  if (bin == dominant_) {
+    dip_least_ns_ = std::min(dip_least_ns_, normal_ns);
+    if (alone) dip_alone_ += 1;
+  }
+  const std::uint32_t enough = dip_ == Dip::stale ? 2 : 8;
+  if (dip_alone_ < enough && dip_samples_ < kMostDipSamples) return;
   if (dip_ == Dip::refresh) {
     base_.rotate(now_ns);
   } else if (dip_least_ns_ != BaseLatency::kUnknown) {
+    if (dip_least_ns_ < base_ns() + base_ns() / 8) {
+      not_stale_ns_ = (now_ns / kLookAgain_ns + 1) * kLookAgain_ns;
+    }
     base_.replace(dominant_, dip_least_ns_, now_ns);
   }
   dip_ = Dip::none;

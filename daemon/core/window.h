@@ -75,6 +75,10 @@ class LaneWindow {
   static constexpr std::uint32_t kStaleUpdates = 8;
   static constexpr std::uint32_t kNoGrowth = 10;  // periods after a retry or a timeout
   static constexpr std::int64_t kAdvice_ns = 1'000'000'000;
+  // All lanes look for their base at multiples of this, so that those which share a path see it
+  // without each other's queues; after it was found right, not before a multiple of that.
+  static constexpr std::int64_t kLook_ns = 20'000'000;
+  static constexpr std::int64_t kLookAgain_ns = 100'000'000;
 
   // A new route: nothing that was learnt counts, nor does what is in flight.
   void start(const WindowShape& shape, std::int64_t now_ns);
@@ -112,21 +116,20 @@ class LaneWindow {
     refresh,  // the base was not seen for long, and may be lower than it seems
     stale,    // the base is too low: the path has become longer
   };
-  static constexpr std::uint32_t kMostDipSamples = 16;
+  static constexpr std::uint32_t kMostDipSamples = 32;
 
   std::uint64_t ceiling() const;
   std::uint64_t least_bytes() const;  // no window is smaller
   std::uint64_t clamped(double bytes) const;
   // How long `chunks` × S occupy the lane; 0 = not known.
   double time_of_chunks_ns(double chunks) const;
-  // What the floor itself makes a chunk wait, and some more.
-  double slack_ns() const;
   double target_excess_ns() const;
   std::int64_t period_ns() const;
   void close_period();
   void choose_dominant();
   void follow_rate();
-  void judge();
+  void judge(bool was_at_floor);
+  void look_for_base(std::int64_t now_ns);
   void cut(double factor, std::int64_t now_ns);
   bool press_cut(double factor, std::int64_t now_ns);
   void start_dip(Dip dip);
@@ -144,14 +147,18 @@ class LaneWindow {
   std::int64_t advice_end_ns_ = 0;  // of that
   std::int64_t pressed_ns_ = 0;     // end of the time in which pressure does not cut again
   std::int64_t dip_least_ns_ = 0;
-  double spread_ns_ = 0;  // of the delays, over about eight periods
+  std::int64_t next_look_ns_ = 0;
+  std::int64_t not_stale_ns_ = 0;  // the base was right: not looked for again until then
+  double spread_ns_ = 0;           // of the delays, over about eight periods
   std::uint32_t epoch_ = 0;
   std::uint32_t route_epoch_ = 0;  // first one of this route
   std::uint32_t dominant_ = 0;     // size bin that speaks for the lane
   std::uint32_t no_growth_ = 0;    // periods left
-  std::uint32_t at_floor_ = 0;     // updates in a row at the floor and far over target
+  std::uint32_t at_floor_ = 0;     // updates in a row at the floor, over target and slower
   std::uint32_t dip_samples_ = 0;
+  std::uint32_t dip_alone_ = 0;  // of those, alone and of the size that speaks for the lane
   Dip dip_ = Dip::none;
+  bool was_limit_ = false;                                     // in the last period
   std::array<std::uint64_t, BaseLatency::kBins> bin_bytes_{};  // moved in this period
 };
 

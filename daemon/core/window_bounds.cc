@@ -28,16 +28,12 @@ double LaneWindow::time_of_chunks_ns(double chunks) const {
   return rate <= 0 ? 0 : chunks * static_cast<double>(chunk_) / rate;
 }
 
-double LaneWindow::slack_ns() const {
-  return std::max(spread_ns_, time_of_chunks_ns(3));
-}
-
-// A queue that is never empty keeps the lane busy: more than the slack gains nothing and makes
-// foreground wait, so it is the target where that is less than what is configured. Where chunks are
-// slow, a window with less than (almost) two of them waiting runs dry, whatever is configured.
+// A queue that is never empty keeps the lane busy: one chunk is enough for that, or what jitter
+// takes. More gains nothing and makes foreground wait. What is configured bounds what jitter gets.
 double LaneWindow::target_excess_ns() const {
-  const double configured = static_cast<double>(shape_.rules.delay_target.count());
-  return std::min(slack_ns(), std::max(configured, time_of_chunks_ns(1.8)));
+  const double least = time_of_chunks_ns(1);
+  const double most = static_cast<double>(shape_.rules.delay_target.count());
+  return std::clamp(spread_ns_, least, std::max(least, most));
 }
 
 std::int64_t LaneWindow::target_ns() const {
@@ -83,6 +79,9 @@ std::uint64_t LaneWindow::hash(std::uint64_t seed) const {
   hash = fold(fold(hash, static_cast<std::uint64_t>(advice_end_ns_)),
               static_cast<std::uint64_t>(pressed_ns_));
   hash = fold(fold(hash, static_cast<std::uint64_t>(dip_least_ns_)), dip_samples_);
+  hash = fold(fold(hash, static_cast<std::uint64_t>(next_look_ns_)),
+              static_cast<std::uint64_t>(not_stale_ns_));
+  hash = fold(fold(hash, dip_alone_), was_limit_ ? 1 : 0);
   hash = fold(fold(hash, epoch_), route_epoch_);
   hash = fold(fold(hash, dominant_), no_growth_);
   hash = fold(fold(hash, at_floor_), static_cast<std::uint64_t>(dip_));
