@@ -121,19 +121,32 @@ void add_data_keys(Table& table) {
                           TENTQ_AT(memory.allow_sparse), kLive));
   table.push_back(size("memory.most_bytes", "Registered memory of all clients.",
                        TENTQ_AT(memory.most_bytes), 0, kMostBytes));
-  table.push_back(number("shm.workers", "Copying threads; 0: min(4, cores - 1), at least 1.",
-                         TENTQ_AT(shm.workers), 0, 64));
+  table.push_back(number(
+      "shm.workers",
+      "Copying threads (the conductor helps a single one); 0: min(4, cores - 1), at least 1.",
+      TENTQ_AT(shm.workers), 0, 64));
   table.push_back(size("shm.inline_bytes", "Largest copy made without a worker; 0: none.",
                        TENTQ_AT(shm.inline_bytes), 0, 16u << 10));
   table.push_back(size("shm.inline_turn_bytes", "Bytes copied without a worker in one turn.",
                        TENTQ_AT(shm.inline_turn_bytes), 0, 64u << 10));
-  table.push_back(size("shm.window_bytes", "Bytes in flight per lane.", TENTQ_AT(shm.window_bytes),
-                       64u << 10, std::uint64_t{64} << 30, kLive));
+  table.push_back(boolean("shm.adaptive",
+                          "The window of each lane follows the lane, below shm.window_bytes.",
+                          TENTQ_AT(shm.window.adaptive), kLive));
+  table.push_back(duration("shm.delay_target",
+                           "Most that chunks may wait for each other in an adaptive window.",
+                           TENTQ_AT(shm.window.delay_target), microseconds{1}, seconds{1}, kLive));
+  table.push_back(size("shm.least_window_bytes", "An adaptive window is never smaller.",
+                       TENTQ_AT(shm.window.least_bytes), 0, std::uint64_t{64} << 30, kLive));
+  table.push_back(size("shm.window_bytes",
+                       "Bytes in flight per lane; the most when shm.adaptive is set.",
+                       TENTQ_AT(shm.window_bytes), 64u << 10, std::uint64_t{64} << 30, kLive));
   table.push_back(number("shm.window_chunks", "Chunks in flight per lane.",
                          TENTQ_AT(shm.window_chunks), 1, 65'536, kLive));
-  table.push_back(size("shm.chunk_bytes",
-                       "Largest chunk: an owner is cut into pieces of this size.",
-                       TENTQ_AT(shm.chunk_bytes), 64u << 10, 1u << 20, kLive));
+  table.push_back(size_or_zero(
+      "shm.chunk_bytes",
+      "Largest chunk: an owner is cut into pieces of this size; 0: of about 20us at a lane's rate.",
+      TENTQ_AT(shm.chunk_bytes), 64u << 10, 1u << 20));
+  table.back().reloadable = true;
   // With the least rate a chunk of the largest size takes a second: a stop waits for it.
   table.push_back(size_or_zero("shm.paced_bytes_per_second",
                                "Rate of each lane (reads, writes): for tests and benchmarks, and "

@@ -72,6 +72,56 @@ TEST_F(GatedShm, AStuckCopyDelaysNoOtherChunk) {
   rig->expect_all_done({&blocked, 1});
 }
 
+TEST_F(GatedShm, TheConductorCopiesAlongWhileTheOnlyWorkerIsBusy) {
+  ShmOptions options = with_workers(1);
+  options.inline_turn_bytes = 64u << 10;
+  start(options);
+  const Chunk blocked = stuck();
+  rig->post_all({&blocked, 1});
+  ASSERT_TRUE(gate->wait_for_visitor());
+  const Chunk along = rig->chunk(Op::write, kMiB, kMiB, 256u << 10, true);
+  rig->post_all({&along, 1});
+  EXPECT_FALSE(rig->transport().arm_wakeup());
+  Completion done;
+  for (int piece = 1; piece < 4; ++piece) EXPECT_EQ(rig->transport().poll({&done, 1}), 0u);
+  ASSERT_EQ(rig->transport().poll({&done, 1}), 1u);
+  EXPECT_EQ(done.id, along.id);
+  EXPECT_EQ(done.bytes, along.length);
+  EXPECT_EQ(done.outcome, ChunkOutcome::done);
+  EXPECT_TRUE(rig->transport().arm_wakeup());
+  gate->open_all();
+  ASSERT_TRUE(rig->run_until(1));
+}
+
+TEST_F(GatedShm, WhatIsCopiedAlongStopsAtItsNextPiece) {
+  start(with_workers(1));
+  const Chunk blocked = stuck();
+  rig->post_all({&blocked, 1});
+  ASSERT_TRUE(gate->wait_for_visitor());
+  const Chunk along = rig->chunk(Op::write, kMiB, kMiB, 256u << 10, true);
+  rig->post_all({&along, 1});
+  Completion done;
+  EXPECT_EQ(rig->transport().poll({&done, 1}), 0u);
+  rig->transport().cancel(along.id);
+  ASSERT_EQ(rig->transport().poll({&done, 1}), 1u);
+  EXPECT_EQ(done.outcome, ChunkOutcome::canceled);
+  EXPECT_EQ(done.bytes, 64u << 10);
+  gate->open_all();
+  ASSERT_TRUE(rig->run_until(1));
+}
+
+TEST_F(GatedShm, MemoryThatMayFaultIsNotCopiedAlong) {
+  start(with_workers(1));
+  const Chunk blocked = stuck();
+  rig->post_all({&blocked, 1});
+  ASSERT_TRUE(gate->wait_for_visitor());
+  const Chunk other = rig->chunk(Op::write, kMiB, kMiB, 256u << 10, false);
+  rig->post_all({&other, 1});
+  EXPECT_TRUE(rig->transport().arm_wakeup());
+  gate->open_all();
+  ASSERT_TRUE(rig->run_until(2));
+}
+
 TEST_F(GatedShm, AQueuedChunkIsCanceledAtOnceThoughEveryWorkerIsStuck) {
   start(with_workers(1));
   const Chunk blocked = stuck();
@@ -146,6 +196,7 @@ TEST_F(GatedShm, OnlySmallResidentChunksWithinTheTurnsBudgetAreCopiedInline) {
   ShmOptions options = with_workers(1);
   options.inline_bytes = 16u << 10;
   options.inline_turn_bytes = 40u << 10;
+  options.copies_along = false;
   start(options);
   const Chunk blocked = stuck();
   rig->post_all({&blocked, 1});

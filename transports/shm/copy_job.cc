@@ -12,18 +12,22 @@ namespace tentq {
 void CopyJob::carry_out(std::uint32_t piece_bytes) {
   bytes = 0;
   outcome = ChunkOutcome::done;
-  while (bytes < length) {
-    if (stop_.load(std::memory_order_relaxed)) {
-      outcome = ChunkOutcome::canceled;
-      return;
-    }
-    const std::uint64_t piece = std::min<std::uint64_t>(piece_bytes, length - bytes);
-    if (!guarded_copy(routine, to + bytes, from + bytes, piece)) {
-      outcome = ChunkOutcome::memory_fault;
-      return;
-    }
-    bytes += piece;
+  while (carry_on(piece_bytes)) {
   }
+}
+
+bool CopyJob::carry_on(std::uint64_t piece_bytes) {
+  if (stop_.load(std::memory_order_relaxed)) {
+    outcome = ChunkOutcome::canceled;
+    return false;
+  }
+  const std::uint64_t piece = std::min(piece_bytes, length - bytes);
+  if (!guarded_copy(routine, to + bytes, from + bytes, piece)) {
+    outcome = ChunkOutcome::memory_fault;
+    return false;
+  }
+  bytes += piece;
+  return bytes < length;
 }
 
 JobTable::JobTable(std::uint32_t entries)

@@ -35,6 +35,8 @@ class alignas(64) CopyJob {
 
   // Copies piece by piece on the calling thread, which has taken the job, and fills in the result.
   void carry_out(std::uint32_t piece_bytes);
+  // The next piece alone; false when nothing is left to do. Begin with what open() set.
+  bool carry_on(std::uint64_t piece_bytes);
 
   Completion completion() const { return {id, bytes, outcome}; }
 

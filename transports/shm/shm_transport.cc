@@ -18,6 +18,8 @@ ShmOptions checked(ShmOptions options) {
   if (options.workers == 0) options.workers = default_copy_workers(cores);
   if (options.cache_bytes == 0) options.cache_bytes = cache_bytes_of_host();
   if (cores == 1) options.spin = Duration::zero();
+  options.copies_along =
+      options.copies_along.value_or(options.workers == 1) && options.inline_turn_bytes > 0;
   return options;
 }
 
@@ -66,10 +68,17 @@ bool ShmTransport::accept(const Chunk& chunk, bool* queued) {
     end_here(ticket->slot);
     return true;
   }
+  if (fits_along(chunk)) {
+    TENTQ_CHECK(job.take(*ticket));
+    along_ = ticket->slot;
+    jobs_.index(ticket->slot);
+    return true;
+  }
   if (!workers_.submit(*ticket)) {
     jobs_.close(ticket->slot);
     return false;
   }
+  ++with_workers_;
   jobs_.index(ticket->slot);
   *queued = true;
   return true;
@@ -80,6 +89,18 @@ bool ShmTransport::fits_inline(const Chunk& chunk) const {
          chunk.local.resident && chunk.remote.resident;
 }
 
+// The copying threads come first: a chunk alone is better off with one of them.
+bool ShmTransport::fits_along(const Chunk& chunk) const {
+  return *options_.copies_along && !along_ && with_workers_ >= workers_.threads() &&
+         chunk.local.resident && chunk.remote.resident;
+}
+
+void ShmTransport::copy_along() {
+  if (jobs_[*along_].carry_on(inline_left_)) return;
+  end_here(*along_);
+  along_.reset();
+}
+
 void ShmTransport::end_here(std::uint32_t slot) {
   ended_here_.push(slot);
   wakeup_.ring();
@@ -88,10 +109,21 @@ void ShmTransport::end_here(std::uint32_t slot) {
 std::size_t ShmTransport::poll(std::span<Completion> completions) {
   wakeup_.disarm();
   inline_left_ = options_.inline_turn_bytes;
+  const std::size_t count = collect(completions);
+  if (count != 0 || !along_ || completions.empty()) return count;
+  copy_along();
+  inline_left_ = 0;
+  return collect(completions);
+}
+
+std::size_t ShmTransport::collect(std::span<Completion> completions) {
   std::size_t count = 0;
   while (count < completions.size()) {
     auto slot = ended_here_.take();
-    if (!slot) slot = workers_.take_done();
+    if (!slot) {
+      slot = workers_.take_done();
+      if (slot) --with_workers_;
+    }
     if (!slot) break;
     completions[count++] = jobs_[*slot].completion();
     jobs_.close(*slot);
@@ -104,6 +136,8 @@ void ShmTransport::cancel(ChunkId id) {
   if (!slot) return;
   CopyJob& job = jobs_[*slot];
   if (job.withdraw()) {
+    // A worker still finds the ticket, and nothing to do.
+    --with_workers_;
     job.outcome = ChunkOutcome::canceled;
     end_here(*slot);
   } else {
@@ -112,6 +146,7 @@ void ShmTransport::cancel(ChunkId id) {
 }
 
 bool ShmTransport::arm_wakeup() {
+  if (along_) return false;
   wakeup_.arm();
   if (!ended_here_.ready() && !workers_.done_ready()) return true;
   wakeup_.disarm();

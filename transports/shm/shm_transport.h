@@ -1,8 +1,10 @@
 // Copies between mapped regions of two clients of this host: small chunks of resident memory at
-// once on the conductor, all others by copying threads. Sizes in bytes. Conductor thread only.
+// once on the conductor, all others by copying threads; with a single one of these the conductor
+// copies along while it would only wait. Sizes in bytes. Conductor thread only.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "proto/units.h"
@@ -18,8 +20,11 @@ struct ShmOptions {
   std::uint32_t workers = 0;               // copying threads; 0: min(4, cores − 1), at least 1
   std::uint32_t inline_bytes = 16u << 10;  // largest chunk copied on the conductor
   std::uint32_t inline_turn_bytes = 64u << 10;  // most copied on the conductor between two polls
-  std::uint32_t queue_chunks = 4096;            // most accepted and not yet polled, at least 1
-  std::uint32_t piece_bytes = 128u << 10;       // a cancel takes effect between pieces
+  // One large chunk at a time is copied on the conductor, resident memory alone, a piece of at most
+  // inline_turn_bytes in each poll that finds nothing. Nothing: with a single copying thread.
+  std::optional<bool> copies_along;
+  std::uint32_t queue_chunks = 4096;       // most accepted and not yet polled, at least 1
+  std::uint32_t piece_bytes = 128u << 10;  // a cancel takes effect between pieces
   Duration spin =
       std::chrono::microseconds{20};  // of an idle worker before it sleeps; none on one core
   std::uint64_t cache_bytes = 0;      // working set that stays cached; 0: from the host's caches
@@ -51,6 +56,9 @@ class ShmTransport final : public Transport {
  private:
   bool accept(const Chunk& chunk, bool* queued);
   bool fits_inline(const Chunk& chunk) const;
+  bool fits_along(const Chunk& chunk) const;
+  void copy_along();
+  std::size_t collect(std::span<Completion> completions);
   void end_here(std::uint32_t slot);
 
   const ShmOptions options_;
@@ -58,8 +66,10 @@ class ShmTransport final : public Transport {
   CopyChooser chooser_;
   WakeupFd wakeup_;
   JobTable jobs_;
-  DoneRing ended_here_;  // copied inline, or canceled before any thread began
-  CopyWorkers workers_;  // last: stops before what it uses goes
+  std::optional<std::uint32_t> along_;  // the job that is copied here piece by piece
+  std::size_t with_workers_ = 0;        // jobs submitted to them and not collected
+  DoneRing ended_here_;                 // copied inline, or canceled before any thread began
+  CopyWorkers workers_;                 // last: stops before what it uses goes
 };
 
 }  // namespace tentq
