@@ -80,7 +80,7 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
                  settings_.sessions.most + kMoreChannels, settings_.sessions.handshake) {
   for (const LaneId lane : {kShmReadLane, kShmWriteLane}) {
     core_.handle(core::LaneOpened{lane, settings_.shm.window_bytes, settings_.shm.window_chunks,
-                                  settings_.shm.chunk_bytes},
+                                  settings_.shm.chunk_bytes, settings_.shm.window},
                  now_);
   }
 }

@@ -126,9 +126,10 @@ void Daemon::apply(const Settings& settings) {
   core_.set_policy(settings_.policy);
   set_log_level(settings_.log.level);
   for (const LaneId lane : {kShmReadLane, kShmWriteLane}) {
-    core_.handle(core::LaneWindowChanged{lane, settings_.shm.window_bytes,
-                                         settings_.shm.window_chunks, settings_.shm.chunk_bytes},
-                 monotonic_now());
+    core_.handle(
+        core::LaneWindowChanged{lane, settings_.shm.window_bytes, settings_.shm.window_chunks,
+                                settings_.shm.chunk_bytes, settings_.shm.window},
+        monotonic_now());
   }
 }
 

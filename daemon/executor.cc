@@ -44,6 +44,11 @@ void Executor::post_collected(Time now) {
   const PostOutcome outcome = transport_.post(collected_);
   TENTQ_CHECK(outcome.accepted <= collected_.size());
   in_flight_ += outcome.accepted;
+  if (outcome.refusal == PostRefusal::saturated && outcome.accepted < collected_.size()) {
+    core_.handle(
+        core::LanePressure{collected_[outcome.accepted].lane, core::PressureKind::saturated, 0},
+        now);
+  }
   for (const Chunk& chunk : std::span(collected_).subspan(outcome.accepted)) {
     if (outcome.refusal == PostRefusal::saturated) {
       core_.handle(core::ChunkRefused{chunk.id}, now);

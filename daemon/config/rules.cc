@@ -74,6 +74,8 @@ void check_sessions(const Settings& s, Rules* rules) {
 void check_data(const Settings& s, Rules* rules) {
   rules->at_most("shm.chunk_bytes", s.shm.chunk_bytes, "shm.window_bytes", s.shm.window_bytes,
                  true);
+  rules->at_most("shm.least_window_bytes", s.shm.window.least_bytes, "shm.window_bytes",
+                 s.shm.window_bytes, true);
   rules->at_most("shm.inline_bytes", s.shm.inline_bytes, "shm.inline_turn_bytes",
                  s.shm.inline_turn_bytes, true);
 }

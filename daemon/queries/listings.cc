@@ -115,7 +115,12 @@ QueryAnswer lanes(const Question& question) {
                     {"in_flight_chunks", totals.in_flight_chunks},
                     {"window_bytes", totals.window_bytes},
                     {"window_chunks", totals.window_chunks},
-                    {"chunk_bytes", totals.chunk_bytes}});
+                    {"chunk_bytes", totals.chunk_bytes},
+                    {"adaptive", totals.adaptive},
+                    {"floor_bytes", totals.floor_bytes},
+                    {"base_latency_ns", totals.base_latency.count()},
+                    {"target_latency_ns", totals.target_latency.count()},
+                    {"rate_bytes_per_second", totals.rate_bytes_per_s}});
   }
   return document({{"lanes", std::move(rows)}});
 }

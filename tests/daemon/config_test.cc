@@ -212,6 +212,8 @@ TEST(ConfigRules, NameTheKeysThatContradict) {
            Case{R"({"sessions": {"slots": 959}})", "limits.largest_call_owners", "sessions.slots"},
            Case{R"({"sessions": {"regions": 32769}})", "sessions.regions", "sessions.host_regions"},
            Case{R"({"shm": {"window_bytes": "128KiB"}})", "shm.chunk_bytes", "shm.window_bytes"},
+           Case{R"({"shm": {"least_window_bytes": "8MiB"}})", "shm.least_window_bytes",
+                "shm.window_bytes"},
            Case{R"({"shm": {"inline_turn_bytes": 100}})", "shm.inline_bytes",
                 "shm.inline_turn_bytes"},
            Case{R"({"limits": {"retry_backoff_min": "1s"}})", "limits.retry_backoff_min",
@@ -235,6 +237,7 @@ TEST(ConfigRules, BoundsHoldAtTheirEdges) {
   EXPECT_TRUE(parse(R"({"sessions": {"slots": 960}})").ok());
   EXPECT_TRUE(parse(R"({"limits": {"client": {"owners": 0, "bytes": 0, "extents": 0}}})").ok());
   EXPECT_TRUE(parse(R"({"shm": {"window_bytes": "256KiB"}})").ok());
+  EXPECT_TRUE(parse(R"({"shm": {"chunk_bytes": 0}})").ok());  // by the lane's rate
   EXPECT_FALSE(parse(R"({"shm": {"chunk_bytes": 65535}})").ok());
   EXPECT_TRUE(parse(R"({"shm": {"chunk_bytes": 65536}})").ok());
   EXPECT_TRUE(parse(R"({"shm": {"chunk_bytes": 1048576}})").ok());
