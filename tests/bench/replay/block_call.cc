@@ -55,16 +55,18 @@ bool BlockCall::submit_rest(EngineParts& engine, std::int64_t now_ns) {
     for (std::size_t i = submitted_; i < attempt_.size() && requests.size() < most; ++i) {
       requests.push_back(request_of(engine, moves_[attempt_[i]]));
     }
-    ++(refused_ ? engine.totals.retries : engine.totals.calls);
+    if (!away_) ++(refused_ ? engine.totals.retries : engine.totals.calls);
     const Status status = engine.client.submit(batch_, requests, {.cls = cls_});
     if (status.ok()) {
       submitted_ += requests.size();
-      refused_ = false;
+      refused_ = away_ = false;
       backoff_ns_ = 0;
       continue;
     }
     if (status.may_retry()) {
-      back_off(engine, now_ns);
+      away_ = status.code() == Code::daemon_gone;
+      ++(away_ ? engine.totals.away : engine.totals.rejected);
+      back_off(now_ns);
       return false;
     }
     std::fprintf(stderr, "submit: %s\n", status.to_string().c_str());
@@ -74,8 +76,7 @@ bool BlockCall::submit_rest(EngineParts& engine, std::int64_t now_ns) {
   return !attempt_.empty();
 }
 
-void BlockCall::back_off(EngineParts& engine, std::int64_t now_ns) {
-  ++engine.totals.rejected;
+void BlockCall::back_off(std::int64_t now_ns) {
   refused_ = true;
   backoff_ns_ = std::clamp(backoff_ns_ * 2, kFirstBackoffNs, kMostBackoffNs);
   not_before_ns_ = now_ns + backoff_ns_;
@@ -107,7 +108,9 @@ void BlockCall::finish_attempt(EngineParts& engine, std::int64_t now_ns) {
   ++attempts_;
   engine.client.free_batch(batch_);
   batch_ = Batch();
-  if (!attempt_.empty()) back_off(engine, now_ns);
+  if (attempt_.empty()) return;
+  ++engine.totals.rejected;
+  back_off(now_ns);
 }
 
 }  // namespace tentq::bench

@@ -48,7 +48,7 @@ class BlockCall {
  private:
   bool submit_rest(EngineParts& engine, std::int64_t now_ns);
   void finish_attempt(EngineParts& engine, std::int64_t now_ns);
-  void back_off(EngineParts& engine, std::int64_t now_ns);
+  void back_off(std::int64_t now_ns);
   Request request_of(EngineParts& engine, const BlockMove& move) const;
 
   Opcode op_ = Opcode::read;
@@ -58,6 +58,7 @@ class BlockCall {
   std::size_t submitted_ = 0;           // of attempt_
   bool started_ = false;
   bool refused_ = false;  // the next submit repeats one
+  bool away_ = false;     // that found no daemon
   std::uint32_t attempts_ = 0;
   Batch batch_;
   std::int64_t first_ns_ = 0;

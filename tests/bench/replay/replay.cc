@@ -35,6 +35,7 @@ constexpr char kFormulas[] =
     "requests\n"
     "  calls              submit calls without repeats\n"
     "  rejected           submits, or owners of them, that were refused for now; retries: repeats\n"
+    "  daemon_away        submits that found no daemon; their repeats are no retries\n"
     "  bytes              moved by transfers that completed\n"
     "  verify_errors      blocks READ with wrong bytes\n"
     "  lost               blocks whose transfer ended otherwise than completed\n"
@@ -220,7 +221,7 @@ std::vector<double> samples_of(std::span<const double> all) {
 
 Json add_up(const Replay& replay, const LruTotals& lru) {
   std::uint64_t requests = 0, read = 0, prefetched = 0, written = 0, skipped = 0, bytes = 0;
-  std::uint64_t errors = 0, calls = 0, rejected = 0, retries = 0, lost = 0;
+  std::uint64_t errors = 0, calls = 0, rejected = 0, retries = 0, away = 0, lost = 0;
   std::int64_t last_ns = 0;
   for (const EngineTotals& totals : replay.totals.span()) {
     requests += totals.requests.load();
@@ -233,6 +234,7 @@ Json add_up(const Replay& replay, const LruTotals& lru) {
     calls += totals.calls;
     rejected += totals.rejected;
     retries += totals.retries;
+    away += totals.away;
     lost += totals.lost;
     last_ns = std::max(last_ns, totals.last_ns);
   }
@@ -251,6 +253,7 @@ Json add_up(const Replay& replay, const LruTotals& lru) {
           {"calls", calls},
           {"rejected", rejected},
           {"retries", retries},
+          {"daemon_away", away},
           {"bytes", bytes},
           {"verify_errors", errors},
           {"lost", lost},

@@ -47,6 +47,7 @@ struct alignas(64) EngineTotals {
   std::uint64_t calls = 0;           // submits, repeats not counted
   std::uint64_t rejected = 0;        // submits and owners refused for now
   std::uint64_t retries = 0;         // repeated because of that
+  std::uint64_t away = 0;            // submits that found no daemon
   std::uint64_t lost = 0;            // blocks whose transfer ended without success
   std::int64_t last_ns = 0;          // end of its last request
 };
