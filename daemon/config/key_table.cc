@@ -196,6 +196,13 @@ void add_limit_keys(Table& table) {
                            TENTQ_AT(limits.retry_backoff_max), microseconds{1}, minutes{1}, kLive));
   table.push_back(number("limits.retry_attempts", "Refusals in a row before the owner fails.",
                          TENTQ_AT(limits.retry_attempts), 0, 1'000, kLive));
+  table.push_back(duration("limits.age_max",
+                           "An older owner may go before its turn, in a tenth of a lane's bytes; "
+                           "0s: never.",
+                           TENTQ_AT(limits.age_max), seconds{0}, hours{1}, kLive));
+  table.push_back(size("limits.client_in_flight_bytes",
+                       "Most of one client in flight, on all lanes together; 0: no cap.",
+                       TENTQ_AT(limits.client_in_flight_bytes), 0, kMostBytes, kLive));
   add_amounts(table, "limits.host", "outstanding, of all clients.", TENTQ_AT(limits.host));
   add_amounts(table, "limits.client", "outstanding, of one client.", TENTQ_AT(limits.client));
   add_amounts(table, "limits.internal_reserve",
@@ -211,6 +218,17 @@ void add_class_keys(Table& table) {
       table.push_back(number(
           (prefix + ".weight").c_str(), "Share of the class while others want bandwidth too.",
           [c](auto& s) -> auto& { return s.limits.classes[c].weight; }, 1, 10'000, kLive));
+      table.push_back(boolean((prefix + ".strict").c_str(),
+                              "Under wdrr: goes before all classes that share by weight.",
+                              [c](auto& s) -> auto& { return s.limits.classes[c].strict; }, kLive));
+      table.push_back(size((prefix + ".in_flight_bytes").c_str(),
+                           "Most of the class in flight on a lane; 0: no cap.",
+                           [c](auto& s) -> auto& { return s.limits.classes[c].in_flight_bytes; }, 0,
+                           kMostBytes, kLive));
+      table.push_back(size((prefix + ".reserve_bytes").c_str(),
+                           "Part of every lane's window that other classes leave to this one.",
+                           [c](auto& s) -> auto& { return s.limits.classes[c].reserve_bytes; }, 0,
+                           kMostBytes, kLive));
     }
     add_amounts(
         table, prefix, "outstanding in the class.", [c](auto& s) -> auto& {

@@ -46,6 +46,15 @@ void check_limits(const Settings& s, Rules* rules) {
   rules->at_most(reserve + ".extents", limits.internal_reserve.extents, host + ".extents",
                  limits.host.extents);
   rules->at_most(host + ".owners", limits.host.owners, "maxima.owners", s.maxima.owners);
+  const auto check_cap = [rules](const std::string& key, std::uint64_t bytes) {
+    if (bytes == 0 || bytes >= core::kLeastCap) return;
+    rules->add(key, print_size(bytes), "0 (no cap) or at least " + print_size(core::kLeastCap));
+  };
+  check_cap("limits.client_in_flight_bytes", limits.client_in_flight_bytes);
+  for (std::size_t c = 1; c < kClassCount; ++c) {
+    check_cap("classes." + std::string(kClassNames[c]) + ".in_flight_bytes",
+              limits.classes[c].in_flight_bytes);
+  }
   rules->at_most("limits.retry_backoff_min",
                  static_cast<std::uint64_t>(limits.retry_backoff_min.count()),
                  "limits.retry_backoff_max (ns)",

@@ -72,7 +72,7 @@ Reason State::judge_owner(const Submitted& call, const OwnerSpec& spec) {
   const std::uint32_t session = call.session.value();
   if (spec.lane.valid()) {
     leaves_.prefetch_tail(leaves_.key_of(static_cast<std::uint32_t>(index_of(call.cls)),
-                                         sessions_[session].client, spec.lane.value()));
+                                         sessions_[session].client, session, spec.lane.value()));
   }
   // A slot has one owner at a time.
   if (spec.slot >= sessions_[session].slots || !call_slots_.add(spec.slot)) {

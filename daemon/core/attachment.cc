@@ -10,12 +10,13 @@ void State::on(const SessionOpened& event) {
   TENTQ_CHECK(!session.open);
   session.open = true;
   session.client = event.client.value();
-  session.class_mask = event.class_mask & ((1u << kMaxClasses) - 1);
+  session.class_mask = event.class_mask & (kClientClassMask | bit_of(ClassId::internal));
   session.slots = event.slots;
   Amounts limit = event.limit;
   limit.owners = std::min<std::uint64_t>(limit.owners, event.slots);
   accounts_.set_session_limit(index, limit);
-  picker_.set_client_weight(session.client, event.weight);
+  picker_.forget_session(index);
+  on(ClientChanged{event.client, event.weight, event.in_flight_bytes});
   credit_.open(index, session.client, session.class_mask, event.replayed);
 }
 
@@ -26,6 +27,14 @@ void State::on(const SessionClosed& event) {
   credit_.close(index);
   sessions_.start_purge(index, Reason::canceled);
   more_to_do_ = purge_some() || more_to_do_;
+}
+
+void State::on(const ClientChanged& event) {
+  if (event.client.value() >= maxima.clients) return;
+  const std::uint32_t client = event.client.value();
+  picker_.set_client_weight(client, event.weight);
+  if (client_caps_.is_held(client)) let_client_go(client);
+  client_caps_.set_most(client, event.in_flight_bytes);
 }
 
 void State::on(const CreditConsumed& event) {

@@ -1,6 +1,8 @@
 // The rules that limits and maxima must obey.
 #include "daemon/core/bounds.h"
 
+#include <utility>
+
 #include "daemon/core/amounts.h"
 #include "daemon/core/call_slots.h"
 #include "daemon/core/lane_set.h"
@@ -29,8 +31,11 @@ std::string contradiction_in(const HardMaxima& maxima) {
   if (maxima.lanes == 0 || maxima.lanes > kMaxLanes) {
     return "maxima.lanes must be 1 to " + of(kMaxLanes);
   }
-  if (kMaxClasses * std::uint64_t{maxima.clients} * maxima.lanes > kMostLeaves) {
-    return "maxima.clients × maxima.lanes must be at most " + of(kMostLeaves / kMaxClasses);
+  for (const auto& [name, members] :
+       {std::pair{"clients", maxima.clients}, std::pair{"sessions", maxima.sessions}}) {
+    if (kMaxClasses * std::uint64_t{members} * maxima.lanes <= kMostLeaves) continue;
+    return "maxima." + std::string(name) + " × maxima.lanes must be at most " +
+           of(kMostLeaves / kMaxClasses);
   }
   return {};
 }
@@ -47,7 +52,18 @@ std::string contradiction(const Limits& limits, const HardMaxima& maxima) {
     return "internal_reserve must be a part of host, in owners, bytes and extents";
   }
   for (std::size_t c = 0; c < kMaxClasses; ++c) {
-    if (limits.classes[c].weight == 0) return "classes[" + of(c) + "].weight must be above 0";
+    const ClassLimits& each = limits.classes[c];
+    if (each.weight == 0) return "classes[" + of(c) + "].weight must be above 0";
+    if (each.in_flight_bytes != 0 && each.in_flight_bytes < kLeastCap) {
+      return "classes[" + of(c) + "].in_flight_bytes must be 0 (no cap) or at least " +
+             of(kLeastCap);
+    }
+  }
+  if (limits.client_in_flight_bytes != 0 && limits.client_in_flight_bytes < kLeastCap) {
+    return "client_in_flight_bytes must be 0 (no cap) or at least " + of(kLeastCap);
+  }
+  if (limits.age_max < Duration{0} || limits.age_max > std::chrono::hours{24}) {
+    return "age_max must be 0 (never) to 24 h";
   }
   if (limits.largest_owner_bytes == 0) return "largest_owner_bytes must be above 0";
   if (limits.largest_call_owners == 0 || limits.largest_call_owners > kMostCallOwners) {

@@ -88,7 +88,7 @@ void State::requeue(std::uint32_t index, std::uint32_t chunk) {
   if (left_its_leaf) {
     enter_leaf(index, true);
   } else {
-    lanes_.drop_holds(owner.lane);
+    drop_holds(owner);
   }
 }
 

@@ -49,13 +49,19 @@ struct OwnerView {
 
 // The one thing that an owner waits for.
 enum class WaitCause : std::uint8_t {
-  none,         // it is in flight
-  route,        // its segment is not reachable yet
-  window,       // its lane's window is full
-  order,        // others of its class or client are ahead
-  class_order,  // other classes are ahead
-  backoff,      // its transport asked for a pause
-  draining,     // it ends as soon as its chunks in flight have
+  none,           // it is in flight
+  route,          // its segment is not reachable yet
+  window,         // its lane's window is full
+  class_cap,      // its class has as much in flight on the lane as it may have
+  reserve,        // what is left of the window is kept for other classes
+  client_cap,     // its client has as much in flight as it may have
+  order,          // others of its leaf are ahead
+  session_order,  // other sessions of its client have their turn
+  client_order,   // other clients of its class have their turn
+  class_order,    // other classes are ahead
+  aging,          // it is old, and old ones have just had their part of the lane
+  backoff,        // its transport asked for a pause
+  draining,       // it ends as soon as its chunks in flight have
 };
 struct Explanation {
   OwnerView owner;
@@ -63,7 +69,14 @@ struct Explanation {
   std::uint64_t owners_ahead = 0;  // in its leaf
   std::uint64_t lane_in_flight_bytes = 0;
   std::uint64_t lane_window_bytes = 0;
-  Time not_before{};  // end of a backoff or of the route budget
+  std::uint64_t lane_others_queued = 0;      // owners that wait for the same lane
+  std::uint64_t class_in_flight_bytes = 0;   // of its class, on its lane
+  std::uint64_t class_cap_bytes = 0;         // 0 = none
+  std::uint64_t lane_reserved_bytes = 0;     // of the window, kept for other classes now
+  std::uint64_t client_in_flight_bytes = 0;  // of its client, on all lanes
+  std::uint64_t client_cap_bytes = 0;        // 0 = none
+  std::uint64_t aging_owed_bytes = 0;        // go on its lane before an old head may
+  Time not_before{};                         // end of a backoff or of the route budget
 };
 
 struct ClassTotals {

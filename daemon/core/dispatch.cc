@@ -7,13 +7,20 @@ namespace tentq::core {
 std::optional<Effect> State::dispatch() {
   LeafKey key;
   if (leaves_.filled_classes() == 0) return std::nullopt;
-  while (!chunks_.full() && picker_.pick(&key)) {
+  while (!chunks_.full() && picker_.pick(now_ns, &key)) {
     const std::uint32_t index = leaves_.leaf(key).head;
     const OwnerRecord& owner = owners[index];
     const std::uint64_t length = next_length(index);
-    if (lanes_.fits(key.lane, length, owner.internal())) return hand_over(index, key, length);
-    // It keeps its place: its lane waits until it fits, other lanes go on.
-    lanes_.hold_for(key.lane, length, owner.internal());
+    if (!lanes_.fits(key.lane, length, owner.cls)) {
+      // It keeps its place: its lane waits until it fits, other lanes go on.
+      lanes_.hold_for(key.lane, length, owner.cls);
+    } else if (!owner.internal() && length > client_caps_.room(owner.client)) {
+      // All of its client waits, other clients go on.
+      client_caps_.hold_for(owner.client, length);
+      leaves_.hide(owner.client);
+    } else {
+      return hand_over(index, key, length);
+    }
   }
   return std::nullopt;
 }
@@ -21,8 +28,11 @@ std::optional<Effect> State::dispatch() {
 // `direct` hands over everything at once, in no more than 64 pieces.
 std::uint64_t State::chunk_length(const OwnerRecord& owner, std::uint64_t left) const {
   constexpr std::uint64_t kMostPieces = 64;
-  const std::uint64_t most = lanes_[owner.lane].largest_chunk;
-  if (!lanes_.ignores_windows()) return std::min(left, most);
+  const std::uint64_t most = lanes_.largest_chunk(owner.lane, owner.cls);
+  if (!lanes_.ignores_windows()) {
+    return owner.internal() ? std::min(left, most)
+                            : std::min({left, most, client_caps_.most(owner.client)});
+  }
   return std::min(left, std::max(most, owner.length / kMostPieces + 1));
 }
 
@@ -85,13 +95,30 @@ std::optional<Effect> State::hand_over(std::uint32_t index, const LeafKey& key,
 }
 
 void State::put_in_flight(const OwnerRecord& owner, std::uint64_t bytes) {
-  lanes_.charge(owner.lane, bytes, owner.internal());
+  lanes_.charge(owner.lane, bytes, owner.cls);
   tallies_[owner.cls].in_flight_bytes += bytes;
+  if (!owner.internal()) client_caps_.charge(owner.client, bytes);
 }
 
 void State::take_from_flight(const OwnerRecord& owner, std::uint64_t bytes) {
-  lanes_.release(owner.lane, bytes, owner.internal());
+  lanes_.release(owner.lane, bytes, owner.cls);
   tallies_[owner.cls].in_flight_bytes -= bytes;
+  if (owner.internal()) return;
+  client_caps_.release(owner.client, bytes);
+  if (client_caps_.is_held(owner.client) && client_caps_.may_go(owner.client)) {
+    let_client_go(owner.client);
+  }
+}
+
+void State::let_client_go(std::uint32_t client) {
+  client_caps_.let_go(client);
+  leaves_.show(client);
+}
+
+// Another chunk may be the next of its lane or client.
+void State::drop_holds(const OwnerRecord& owner) {
+  lanes_.drop_holds(owner.lane);
+  if (!owner.internal() && client_caps_.is_held(owner.client)) let_client_go(owner.client);
 }
 
 void State::queue_bytes(const OwnerRecord& owner, std::uint64_t bytes) {

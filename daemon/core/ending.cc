@@ -20,8 +20,11 @@ void State::enter_leaf(std::uint32_t index, bool put_back) {
     leaves_.push(index);
   }
   lanes_[owner.lane].queued_owners += 1;
+  const LeafKey key = leaves_.key_of(owner);
+  const bool has_new_head = put_back || leaves_.leaf(key).count == 1;
   // A new head may be smaller than what its lane is held for.
-  if (put_back || leaves_.leaf(leaves_.key_of(owner)).count == 1) lanes_.drop_holds(owner.lane);
+  if (has_new_head) drop_holds(owner);
+  if (has_new_head || owner.enqueued_ns < now_ns) picker_.entered(key, owner.enqueued_ns);
 }
 
 void State::leave_leaf(std::uint32_t index, const LeafKey& key) {
@@ -52,7 +55,7 @@ void State::end_early(std::uint32_t index, TaskState outcome, Reason reason) {
     case OwnerState::queued:
     case OwnerState::dispatching:
       leave_leaf(index, leaves_.key_of(owner));
-      lanes_.drop_holds(owner.lane);
+      drop_holds(owner);
       drop_undispatched(index);
       break;
     case OwnerState::route_pending:

@@ -43,8 +43,9 @@ struct OwnerSpec {
 
 struct SessionOpened {
   SessionId session;
-  ClientKey client;  // fairness key; sessions of one key take turns
-  std::uint32_t weight = 1;
+  ClientKey client;                   // fairness key; sessions of one key take turns
+  std::uint32_t weight = 1;           // of the client
+  std::uint64_t in_flight_bytes = 0;  // most of the client, all lanes; 0 = the cap of all clients
   std::uint32_t class_mask = kClientClassMask;
   std::uint32_t slots = 0;             // bounds the session's outstanding owners
   Amounts limit;                       // most outstanding, of this session
@@ -53,6 +54,12 @@ struct SessionOpened {
 // Its queued owners end, its chunks drain; SessionQuiet follows.
 struct SessionClosed {
   SessionId session;
+};
+// Another weight or cap of a client, while its sessions work.
+struct ClientChanged {
+  ClientKey client;
+  std::uint32_t weight = 1;
+  std::uint64_t in_flight_bytes = 0;  // most in flight, all lanes; 0 = the cap of all clients
 };
 // One call's owners; admitted whole or ended whole with a reason (an OwnerEnded each).
 // The span is read inside handle() only.
@@ -148,7 +155,7 @@ struct Tick {};
 
 using Event = std::variant<Submitted, ChunkEnded, ChunkRefused, CancelRequested, RouteResolved,
                            RouteFailed, CreditConsumed, CreditWanted, SessionOpened, SessionClosed,
-                           LaneOpened, LaneWindowChanged, LanePressure, DrainRequested,
-                           ResumeRequested, ShutdownRequested, Tick>;
+                           ClientChanged, LaneOpened, LaneWindowChanged, LanePressure,
+                           DrainRequested, ResumeRequested, ShutdownRequested, Tick>;
 
 }  // namespace tentq::core

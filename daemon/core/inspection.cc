@@ -44,6 +44,17 @@ Explanation State::explain(std::uint32_t index) const {
   const Lane& lane = lanes_[owner.lane];
   explanation.lane_in_flight_bytes = lane.in_flight_bytes;
   explanation.lane_window_bytes = lane.window_bytes;
+  if (!owner.internal()) {
+    const ClassOnLane& share = lane.classes[owner.cls];
+    const std::uint64_t client_cap = client_caps_.most(owner.client);
+    explanation.class_in_flight_bytes = share.in_flight;
+    explanation.class_cap_bytes = share.most == kMost ? 0 : share.most;
+    explanation.lane_reserved_bytes = lane.kept_from(owner.cls);
+    explanation.client_in_flight_bytes = client_caps_[owner.client].in_flight;
+    explanation.client_cap_bytes = client_cap == kMost ? 0 : client_cap;
+    explanation.aging_owed_bytes = picker_.aging().owed(owner.lane);
+  }
+  explanation.lane_others_queued = lane.queued_owners - (is_in_leaf(owner.state) ? 1 : 0);
   if (explanation.cause == WaitCause::backoff) {
     explanation.not_before = time_from_ns(lane.paused_until_ns);
   }
@@ -68,14 +79,49 @@ WaitCause State::wait_cause(const OwnerRecord& owner, std::uint32_t index) const
   }
   if (lanes_[owner.lane].paused_until_ns != 0) return WaitCause::backoff;
   if (leaves_.leaf(leaves_.key_of(owner)).head != index) return WaitCause::order;
-  const Lane& lane = lanes_[owner.lane];
-  const std::uint64_t need =
-      std::max<std::uint64_t>(1, owner.internal() ? lane.internal_need : lane.need);
-  if (!lanes_.fits(owner.lane, need, owner.internal())) return WaitCause::window;
-  // A head whose lane is ready: others of its class have their turn, or other classes.
-  for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
-    if (c != owner.cls && leaves_.lanes_of(c).meets(lanes_.ready())) return WaitCause::class_order;
+  const WaitCause cause = lane_cause(owner);
+  if (cause != WaitCause::window && cause != WaitCause::none) return cause;
+  // An old head goes next on its lane as soon as old ones may.
+  const bool waits_for_others = lanes_[owner.lane].queued_owners > 1 && picker_.knows_age();
+  if (waits_for_others && !owner.internal() && picker_.aging().owed(owner.lane) != 0 &&
+      picker_.aging().is_too_old(owner.enqueued_ns, now_ns)) {
+    return WaitCause::aging;
   }
+  return cause == WaitCause::window ? cause : turn_cause(owner);
+}
+
+// Why the head of a leaf would not fit into its lane; none if it would.
+WaitCause State::lane_cause(const OwnerRecord& owner) const {
+  const Lane& lane = lanes_[owner.lane];
+  if (lanes_.ignores_windows()) return WaitCause::none;
+  if (owner.internal()) {
+    const std::uint64_t need = std::max<std::uint64_t>(1, lane.internal_need);
+    return lane.has_internal_room(need) ? WaitCause::none : WaitCause::window;
+  }
+  const std::uint64_t need = std::max<std::uint64_t>(1, lane.classes[owner.cls].need);
+  if (!lane.cap_allows(owner.cls, need)) return WaitCause::class_cap;
+  if (client_caps_.is_held(owner.client)) return WaitCause::client_cap;
+  if (!lane.has_slot(owner.cls)) return WaitCause::window;
+  const std::uint64_t room = lane.window_room(owner.cls);
+  if (need <= room) return WaitCause::none;
+  const bool is_kept = need <= plus_saturating(room, lane.kept_from(owner.cls));
+  return is_kept ? WaitCause::reserve : WaitCause::window;
+}
+
+// Whose turn it is before that of a head that would fit.
+WaitCause State::turn_cause(const OwnerRecord& owner) const {
+  if (!leaves_.lanes_of(index_of(ClassId::internal)).empty() && !owner.internal()) {
+    return WaitCause::class_order;
+  }
+  for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+    if (c != owner.cls && leaves_.lanes_of(c).meets(lanes_.ready(c))) return WaitCause::class_order;
+  }
+  const LaneSet& ready = lanes_.ready(owner.cls);
+  if (leaves_.layout() == LeafLayout::by_arrival) return WaitCause::order;
+  const std::uint32_t client = leaves_.next_client(owner.cls, owner.client, ready);
+  if (client != kNone && client != owner.client) return WaitCause::client_order;
+  const std::uint32_t session = leaves_.next_session(owner.cls, owner.client, owner.session, ready);
+  if (session != kNone && session != owner.session) return WaitCause::session_order;
   return WaitCause::order;
 }
 
@@ -85,18 +131,8 @@ Time State::oldest_enqueued(std::uint32_t cls) const {
     if (index != kNone) oldest = std::min(oldest, owners[index].enqueued_ns);
   };
   consider(unrouted_[cls].head);
-  // The heads of the class's leaves: as many as it has clients and lanes with something queued.
-  const LaneSet& lanes = leaves_.lanes_of(cls);
-  std::uint32_t client = maxima.clients - 1;
-  std::uint32_t last = 0;
-  for (bool first = true; !lanes.empty(); first = false) {
-    client = leaves_.next_client(cls, client, lanes);
-    if (client == kNone || (!first && client <= last)) break;
-    last = client;
-    leaves_.lanes_of(cls, client).for_each([&](std::uint32_t lane) {
-      consider(leaves_.leaf({cls, client, lane}).head);
-    });
-  }
+  // The heads of the class's leaves: as many as have something queued.
+  leaves_.for_each_leaf(cls, [&](const LeafKey& key) { consider(leaves_.leaf(key).head); });
   return oldest == std::numeric_limits<std::int64_t>::max() ? kNever : time_from_ns(oldest);
 }
 

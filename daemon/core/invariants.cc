@@ -10,7 +10,9 @@ struct State::Sums {
   ClassTallies classes{};
   Amounts users;
   Amounts internal;
-  std::vector<Amounts> of_credit;  // [session][class]
+  std::vector<Amounts> of_credit;        // [session][class]
+  std::vector<std::uint64_t> of_client;  // bytes of users in flight
+  std::vector<std::uint64_t> of_lane;    // [lane][class]: the same
   std::uint32_t chunks = 0;
   std::uint32_t in_wheel = 0;
   std::uint32_t live = 0;
@@ -55,6 +57,10 @@ void State::check_owner(std::uint32_t index, Sums* sums) const {
   TENTQ_CHECK(!is_in_leaf(owner.state) || waiting != 0);
   TENTQ_CHECK(!is_queued(owner.state) || (flying == 0 && owner.completed == 0));
   tally.in_flight_bytes += flying;
+  if (!owner.internal() && flying != 0) {
+    sums->of_client[owner.client] += flying;
+    sums->of_lane[owner.lane * kMaxClasses + owner.cls] += flying;
+  }
   tally.owners.in(owner.state) += 1;
   core::charge(owner.internal() ? sums->internal : sums->users, owner.amounts());
   sums->in_wheel += (owner.flags & kInWheel) != 0 ? 1 : 0;
@@ -64,40 +70,78 @@ void State::check_owner(std::uint32_t index, Sums* sums) const {
   TENTQ_CHECK(sessions_[owner.session].open);
 }
 
-// Every queue is linked both ways, in order, and no longer than its count; every bitmap is true.
+// The queue of a leaf is linked both ways, in order, and no longer than its count.
+std::uint32_t State::check_leaf(const LeafKey& key) const {
+  const Leaf& leaf = leaves_.leaf(key);
+  std::uint32_t count = 0;
+  std::uint32_t prev = kNone;
+  for (std::uint32_t i = leaf.head; i != kNone; i = owners[i].next) {
+    TENTQ_CHECK(is_in_leaf(owners[i].state) && owners[i].prev == prev);
+    const LeafKey own = leaves_.key_of(owners[i]);
+    TENTQ_CHECK(own.cls == key.cls && own.lane == key.lane && own.session == key.session);
+    TENTQ_CHECK(prev == kNone || owners[prev].order < owners[i].order);
+    prev = i;
+    count += 1;
+  }
+  TENTQ_CHECK(leaf.tail == prev && leaf.count == count);
+  return count;
+}
+
+// Every bitmap is true, and who is hidden is not seen.
 void State::check_leaves() const {
   for (std::uint32_t cls = 0; cls < kMaxClasses; ++cls) {
     std::uint64_t queued = 0;
     LaneSet class_lanes;
-    for (std::uint32_t client = 0; client < maxima.clients; ++client) {
-      LaneSet client_lanes;
+    std::vector<LaneSet> client_lanes(maxima.clients);
+    for (std::uint32_t session = 0; session < maxima.sessions; ++session) {
+      LaneSet session_lanes;
       for (std::uint32_t lane = 0; lane < maxima.lanes; ++lane) {
-        const Leaf& leaf = leaves_.leaf({cls, client, lane});
-        std::uint32_t count = 0;
-        std::uint32_t prev = kNone;
-        for (std::uint32_t i = leaf.head; i != kNone; i = owners[i].next) {
-          TENTQ_CHECK(is_in_leaf(owners[i].state) && owners[i].prev == prev);
-          TENTQ_CHECK(owners[i].cls == cls && owners[i].lane == lane);
-          TENTQ_CHECK(prev == kNone || owners[prev].order < owners[i].order);
-          prev = i;
-          count += 1;
-        }
-        TENTQ_CHECK(leaf.tail == prev && leaf.count == count);
+        const std::uint32_t count = check_leaf({cls, 0, session, lane});
         queued += count;
-        if (count == 0) continue;
-        client_lanes.add(lane);
-        class_lanes.add(lane);
+        if (count != 0) session_lanes.add(lane);
       }
-      TENTQ_CHECK(client_lanes == leaves_.lanes_of(cls, client));
+      TENTQ_CHECK(session_lanes == leaves_.lanes_of_session(cls, session));
+      if (session_lanes.empty()) continue;
+      const bool by_client = leaves_.layout() == LeafLayout::by_client;
+      const std::uint32_t client = by_client ? sessions_[session].client : 0;
+      TENTQ_CHECK(leaves_.has_session(cls, client, session));
+      client_lanes[client].add_all(session_lanes);
+      if (!leaves_.is_hidden(cls, client)) class_lanes.add_all(session_lanes);
+    }
+    for (std::uint32_t client = 0; client < maxima.clients; ++client) {
+      TENTQ_CHECK(client_lanes[client] == leaves_.lanes_of(cls, client));
+      TENTQ_CHECK(client_caps_.is_held(client) == leaves_.is_hidden(1, client));
     }
     TENTQ_CHECK(class_lanes == leaves_.lanes_of(cls) && queued == leaves_.queued(cls));
-    TENTQ_CHECK((leaves_.filled_classes() >> cls & 1u) == (queued != 0 ? 1u : 0u));
+    TENTQ_CHECK((leaves_.filled_classes() >> cls & 1u) == (class_lanes.empty() ? 0u : 1u));
     std::uint64_t unrouted = 0;
     for (std::uint32_t i = unrouted_[cls].head; i != kNone; i = owners[i].next) {
       TENTQ_CHECK(owners[i].state == OwnerState::route_pending && owners[i].cls == cls);
       unrouted += 1;
     }
     TENTQ_CHECK(unrouted == tallies_[cls].owners.in(OwnerState::route_pending));
+  }
+  picker_.aging().check();
+}
+
+// What lanes and clients have in flight is what their owners' chunks add up to.
+void State::check_flight(const Sums& sums) const {
+  for (std::uint32_t k = 0; k < maxima.clients; ++k) {
+    TENTQ_CHECK(client_caps_[k].in_flight == sums.of_client[k]);
+  }
+  for (std::uint32_t l = 0; l < lanes_.count(); ++l) {
+    const Lane& lane = lanes_[l];
+    std::uint64_t bytes = lane.internal_bytes;
+    std::uint64_t reserved = 0;
+    for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+      TENTQ_CHECK(lane.classes[c].in_flight == sums.of_lane[l * kMaxClasses + c]);
+      bytes += lane.classes[c].in_flight;
+      reserved += lane.classes[c].reserve;
+      TENTQ_CHECK(lane.held || lane.classes[c].need == 0);
+      TENTQ_CHECK(lanes_.ready(c).has(l) == ((lane.ready >> c & 1) != 0));
+    }
+    TENTQ_CHECK(bytes == lane.in_flight_bytes && reserved == lane.reserved);
+    TENTQ_CHECK(!lane.open || lane.reserved <= lane.window_bytes - lane.largest_chunk);
   }
 }
 
@@ -136,6 +180,8 @@ void State::check_sums(const Sums& sums) const {
 void State::check_invariants() const {
   Sums sums;
   sums.of_credit.resize(sessions_.count() * kMaxClasses);
+  sums.of_client.resize(maxima.clients);
+  sums.of_lane.resize(maxima.lanes * kMaxClasses);
   for (std::uint32_t i = 0; i < owners.high_water(); ++i) {
     if (is_live(owners[i].state)) check_owner(i, &sums);
   }
@@ -148,6 +194,7 @@ void State::check_invariants() const {
   TENTQ_CHECK(prev == ended_.tail);
   check_sums(sums);
   check_leaves();
+  check_flight(sums);
   accounts_.check();
   credit_.check();
   check_sessions(sums);

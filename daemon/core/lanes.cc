@@ -34,7 +34,7 @@ void Lanes::follow_window(std::uint32_t index) {
   lane.chunk_bytes = window.chunk_bytes();
   const std::uint64_t before = lane.largest_chunk;
   lane.largest_chunk = std::min({lane.chunk_bytes, lane.window_bytes, std::uint64_t{1} << 40});
-  drop_holds(index);
+  share_window(index);
   if (lane.largest_chunk == before) return;
   largest_chunk_ = 1;
   for (const Lane& each : lanes_) {
@@ -42,9 +42,39 @@ void Lanes::follow_window(std::uint32_t index) {
   }
 }
 
-void Lanes::ignore_windows(bool ignore) {
-  ignore_windows_ = ignore;
-  for (std::uint32_t i = 0; i < lanes_.size(); ++i) drop_holds(i);
+void Lanes::share_window(std::uint32_t index) {
+  Lane& lane = lanes_[index];
+  const LaneWindow& window = windows_[index];
+  const std::uint64_t half_floor = window.adaptive() ? window.floor_bytes() / 2 : 0;
+  lane.foreground_room = classes_count_ ? std::max(2 * lane.largest_chunk, half_floor) : 0;
+  lane.foreground_room_chunks = classes_count_ ? std::max(2u, lane.window_chunks / 4) : 0;
+  lane.capped = false;
+  lane.reserved = 0;
+  // Whatever is reserved, every class can send one chunk.
+  std::uint64_t left = lane.window_bytes - lane.largest_chunk;
+  for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+    const ClassLimits& limits = limits_->classes[c];
+    ClassOnLane& each = lane.classes[c];
+    const bool has_cap = classes_count_ && limits.in_flight_bytes != 0;
+    each.most = has_cap ? limits.in_flight_bytes : kMost;
+    each.reserve = classes_count_ ? std::min(limits.reserve_bytes, left) : 0;
+    left -= each.reserve;
+    lane.reserved += each.reserve;
+    lane.capped = lane.capped || has_cap;
+  }
+  drop_holds(index);
+}
+
+void Lanes::set_policy(Policy policy) {
+  ignore_windows_ = policy == Policy::direct;
+  classes_count_ = policy == Policy::strict || policy == Policy::wdrr;
+  follow_limits();
+}
+
+void Lanes::follow_limits() {
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].open) share_window(i);
+  }
 }
 
 LaneSet Lanes::ready_for_internal(const LaneSet& lanes) const {
@@ -52,16 +82,20 @@ LaneSet Lanes::ready_for_internal(const LaneSet& lanes) const {
   lanes.for_each([this, &ready](std::uint32_t index) {
     const Lane& lane = lanes_[index];
     const std::uint64_t need = std::max<std::uint64_t>(1, lane.internal_need);
-    if (lane.open && lane.paused_until_ns == 0 && fits(index, need, true)) ready.add(index);
+    if (lane.open && lane.paused_until_ns == 0 && fits(index, need, kInternalClass))
+      ready.add(index);
   });
   return ready;
 }
 
-void Lanes::hold_for(std::uint32_t index, std::uint64_t bytes, bool internal) {
-  Lane& lane = lanes_[index];
-  (internal ? lane.internal_need : lane.need) = bytes;
+void Lanes::hold_for(std::uint32_t index, std::uint64_t bytes, std::uint32_t cls) {
+  if (cls == kInternalClass) {
+    lanes_[index].internal_need = bytes;
+  } else {
+    lanes_[index].hold(cls, bytes);
+  }
   refresh(index);
-  TENTQ_CHECK(!fits(index, bytes, internal));
+  TENTQ_CHECK(!fits(index, bytes, cls));
 }
 
 bool Lanes::pause(std::uint32_t index, std::int64_t now_ns) {

@@ -8,41 +8,11 @@
 
 #include "daemon/core/amounts.h"
 #include "daemon/core/core.h"
+#include "daemon/core/lane.h"
 #include "daemon/core/lane_set.h"
 #include "daemon/core/window.h"
 
 namespace tentq::core {
-
-// Users fill a lane up to its window. Internal work shares the window and has, beyond it, room of
-// its own: max(S, window / 8) bytes and an eighth of the chunks, at least one. Users never take it.
-struct Lane {
-  std::uint64_t in_flight_bytes = 0;
-  std::uint64_t window_bytes = 0;
-  std::uint32_t in_flight_chunks = 0;
-  std::uint32_t window_chunks = 0;
-  std::uint64_t need = 0;             // bytes that the next chunk of users lacked; 0 = none did
-  std::int64_t paused_until_ns = 0;   // 0 = not paused
-  std::uint64_t queued_bytes = 0;     // not handed over, of owners with this lane
-  std::uint64_t queued_owners = 0;    // with something to hand over
-  std::uint64_t largest_chunk = 0;    // S, or all of a window that is smaller; at most 1 TiB
-  std::uint64_t chunk_bytes = 0;      // S
-  std::uint64_t internal_bytes = 0;   // part of in_flight_bytes
-  std::uint32_t internal_chunks = 0;  // part of in_flight_chunks
-  std::uint32_t pauses = 0;           // in a row, without a chunk that ended well
-  std::uint64_t internal_need = 0;
-  bool open = false;
-
-  std::uint64_t internal_room_bytes() const { return std::max(largest_chunk, window_bytes / 8); }
-  std::uint32_t internal_room_chunks() const { return std::max(1u, window_chunks / 8); }
-  bool has_room(std::uint64_t bytes) const {
-    return in_flight_chunks < window_chunks &&
-           bytes <= minus_saturating(window_bytes, in_flight_bytes);
-  }
-  bool has_internal_room(std::uint64_t bytes) const {
-    return has_room(bytes) || (internal_chunks < internal_room_chunks() &&
-                               bytes <= minus_saturating(internal_room_bytes(), internal_bytes));
-  }
-};
 
 class Lanes {
  public:
@@ -60,11 +30,16 @@ class Lanes {
   std::uint32_t count() const { return static_cast<std::uint32_t>(lanes_.size()); }
   // The largest S of any lane; what quanta are counted in.
   std::uint64_t largest_chunk() const { return largest_chunk_; }
-  void ignore_windows(bool ignore);
+  // `direct` has no windows; only `strict` and `wdrr` know caps, reserves and room of foreground.
+  void set_policy(Policy policy);
+  // After the limits have changed.
+  void follow_limits();
   bool ignores_windows() const { return ignore_windows_; }
 
-  // Lanes that take a chunk of users: with room for the next one, and not paused.
-  const LaneSet& ready() const { return ready_; }
+  // Lanes that take a chunk of this class of users: with room for the next one, and not paused.
+  const LaneSet& ready(std::uint32_t cls) const { return ready_[cls]; }
+  // The same where classes do not count.
+  const LaneSet& ready() const { return ready_[index_of(ClassId::standard)]; }
   // Those of `lanes` that take a chunk of internal work.
   LaneSet ready_for_internal(const LaneSet& lanes) const;
 
@@ -85,37 +60,49 @@ class Lanes {
   void press(LaneId lane, PressureKind kind, std::uint64_t recommended_bytes, std::int64_t now_ns);
   const LaneWindow& window(std::uint32_t lane) const { return windows_[lane]; }
 
-  void charge(std::uint32_t index, std::uint64_t bytes, bool internal) {
+  void charge(std::uint32_t index, std::uint64_t bytes, std::uint32_t cls) {
     Lane& lane = lanes_[index];
     lane.in_flight_bytes += bytes;
     lane.in_flight_chunks += 1;
-    if (internal) {
+    if (cls == kInternalClass) {
       lane.internal_bytes += bytes;
       lane.internal_chunks += 1;
+    } else {
+      lane.classes[cls].in_flight += bytes;
+      if (cls == kForeground) lane.foreground_chunks += 1;
     }
     drop_holds(index);
   }
-  void release(std::uint32_t index, std::uint64_t bytes, bool internal) {
+  void release(std::uint32_t index, std::uint64_t bytes, std::uint32_t cls) {
     Lane& lane = lanes_[index];
     TENTQ_CHECK(lane.in_flight_bytes >= bytes && lane.in_flight_chunks != 0);
     lane.in_flight_bytes -= bytes;
     lane.in_flight_chunks -= 1;
-    if (internal) {
+    if (cls == kInternalClass) {
       TENTQ_CHECK(lane.internal_bytes >= bytes && lane.internal_chunks != 0);
       lane.internal_bytes -= bytes;
       lane.internal_chunks -= 1;
+    } else {
+      TENTQ_CHECK(lane.classes[cls].in_flight >= bytes);
+      lane.classes[cls].in_flight -= bytes;
+      if (cls == kForeground) lane.foreground_chunks -= 1;
     }
     refresh(index);
   }
-  bool fits(std::uint32_t lane, std::uint64_t bytes, bool internal) const {
+  bool fits(std::uint32_t lane, std::uint64_t bytes, std::uint32_t cls) const {
     if (ignore_windows_) return true;
-    return internal ? lanes_[lane].has_internal_room(bytes) : lanes_[lane].has_room(bytes);
+    return cls == kInternalClass ? lanes_[lane].has_internal_room(bytes)
+                                 : lanes_[lane].has_room(cls, bytes);
+  }
+  // The largest chunk of a class.
+  std::uint64_t largest_chunk(std::uint32_t lane, std::uint32_t cls) const {
+    return std::min(lanes_[lane].largest_chunk, lanes_[lane].classes[cls].most);
   }
   // The next chunk in order does not fit: nothing goes before it until its bytes are free.
-  void hold_for(std::uint32_t lane, std::uint64_t bytes, bool internal);
+  void hold_for(std::uint32_t lane, std::uint64_t bytes, std::uint32_t cls);
   // Another chunk may be the next: a hold ends.
   void drop_holds(std::uint32_t lane) {
-    lanes_[lane].need = lanes_[lane].internal_need = 0;
+    lanes_[lane].drop_holds();
     refresh(lane);
   }
 
@@ -131,28 +118,37 @@ class Lanes {
   std::uint64_t random_state() const { return random_; }
 
  private:
+  static constexpr std::uint32_t kInternalClass = static_cast<std::uint32_t>(ClassId::internal);
+
   void refresh(std::uint32_t index) {
-    const Lane& lane = lanes_[index];
-    const bool able = lane.open && lane.paused_until_ns == 0;
-    const bool ready =
-        able && (ignore_windows_ || lane.has_room(std::max<std::uint64_t>(1, lane.need)));
-    if (ready == ready_.has(index)) return;
-    if (ready) {
-      ready_.add(index);
-    } else {
-      ready_.remove(index);
+    Lane& lane = lanes_[index];
+    std::uint8_t ready = 0;
+    if (lane.open && lane.paused_until_ns == 0) {
+      ready = ignore_windows_ ? kClientClassMask : lane.classes_with_room();
     }
+    for (std::uint32_t bits = ready ^ lane.ready; bits != 0; bits &= bits - 1) {
+      LaneSet& lanes = ready_[static_cast<std::uint32_t>(std::countr_zero(bits))];
+      if ((ready & bits & (~bits + 1)) != 0) {
+        lanes.add(index);
+      } else {
+        lanes.remove(index);
+      }
+    }
+    lane.ready = ready;
   }
   // The lane's bounds become what its window says.
   void follow_window(std::uint32_t index);
+  // Caps, reserves and the room of foreground, as they are for its window now.
+  void share_window(std::uint32_t index);
   void end_pauses(std::int64_t now_ns);
   std::int64_t pause_ns(std::uint32_t pauses);
 
   const Limits* limits_;
   std::vector<Lane> lanes_;
   std::vector<LaneWindow> windows_;  // of the same lanes
-  LaneSet ready_;
+  std::array<LaneSet, kMaxClasses> ready_{};
   bool ignore_windows_ = false;
+  bool classes_count_ = true;
   std::uint64_t largest_chunk_ = 1;
   std::int64_t next_resume_ns_ = 0;
   std::uint64_t random_;

@@ -1,22 +1,31 @@
 // Queues of owners and the bitmaps above them.
 #include "daemon/core/leaves.h"
 
+#include <algorithm>
+
 #include "daemon/core/event.h"
 
 namespace tentq::core {
 
-Leaves::Leaves(std::uint32_t clients, std::uint32_t lanes, OwnerTable* owners)
+Leaves::Leaves(std::uint32_t clients, std::uint32_t sessions, std::uint32_t lanes,
+               OwnerTable* owners)
     : clients_(clients),
+      sessions_(sessions),
       lanes_(lanes),
       owners_(owners),
-      leaves_(kMaxClasses * std::size_t{clients} * lanes),
+      leaves_(kMaxClasses * std::size_t{sessions} * lanes),
+      session_lanes_(kMaxClasses * std::size_t{sessions}),
+      sessions_filled_(kMaxClasses * std::size_t{clients}, sessions),
       client_lanes_(kMaxClasses * std::size_t{clients}),
-      clients_active_(kMaxClasses * std::size_t{(clients + 63) / 64}),
-      clients_on_lane_(kMaxClasses * std::size_t{lanes}) {}
+      clients_filled_(kMaxClasses, clients),
+      sessions_on_lane_(kMaxClasses * std::size_t{clients} * lanes),
+      clients_on_lane_(kMaxClasses * std::size_t{lanes}),
+      hidden_(clients) {}
 
 void Leaves::set_layout(LeafLayout layout) {
   for (const std::uint64_t count : queued_) TENTQ_CHECK(count == 0);
   layout_ = layout;
+  std::fill(hidden_.begin(), hidden_.end(), std::uint8_t{0});
 }
 
 void Leaves::append(std::uint32_t index) {
@@ -69,45 +78,40 @@ void Leaves::remove(std::uint32_t index, const LeafKey& key) {
   if (--leaf.count == 0) became_empty(key);
 }
 
-std::uint32_t Leaves::next_client(std::uint32_t cls, std::uint32_t client,
-                                  const LaneSet& lanes) const {
-  const std::uint32_t words = (clients_ + 63) / 64;
-  const std::uint64_t* active = &clients_active_[std::size_t{cls} * words];
-  const std::uint32_t start = (client + 1) % clients_;
-  for (std::uint32_t i = 0; i <= words; ++i) {
-    const std::uint32_t w = (start / 64 + i) % words;
-    std::uint64_t bits = active[w];
-    if (i == 0) bits &= ~std::uint64_t{0} << (start % 64);
-    for (; bits != 0; bits &= bits - 1) {
-      const std::uint32_t found = w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
-      if (lanes_of(cls, found).meets(lanes)) return found;
-    }
-  }
-  return kNone;
-}
-
 void Leaves::became_filled(const LeafKey& key) {
-  client_lanes_[key.cls * clients_ + key.client].add(key.lane);
-  const std::uint32_t words = (clients_ + 63) / 64;
-  clients_active_[std::size_t{key.cls} * words + key.client / 64] |= std::uint64_t{1}
-                                                                     << (key.client % 64);
-  if (clients_on_lane_[key.cls * lanes_ + key.lane]++ == 0) {
-    class_lanes_[key.cls].add(key.lane);
-    filled_classes_ |= 1u << key.cls;
-  }
+  session_lanes_[std::size_t{key.cls} * sessions_ + key.session].add(key.lane);
+  const std::size_t of_client = row(key.cls, key.client);
+  sessions_filled_.add(of_client, key.session);
+  if (sessions_on_lane_[of_client * lanes_ + key.lane]++ != 0) return;
+  client_lanes_[of_client].add(key.lane);
+  clients_filled_.add(key.cls, key.client);
+  if (!is_hidden(key.cls, key.client)) enter_class(key.cls, key.lane);
 }
 
 void Leaves::became_empty(const LeafKey& key) {
-  LaneSet& lanes = client_lanes_[key.cls * clients_ + key.client];
-  lanes.remove(key.lane);
-  if (lanes.empty()) {
-    const std::uint32_t words = (clients_ + 63) / 64;
-    clients_active_[std::size_t{key.cls} * words + key.client / 64] &=
-        ~(std::uint64_t{1} << (key.client % 64));
+  LaneSet& of_session = session_lanes_[std::size_t{key.cls} * sessions_ + key.session];
+  of_session.remove(key.lane);
+  const std::size_t of_client = row(key.cls, key.client);
+  if (of_session.empty()) sessions_filled_.remove(of_client, key.session);
+  if (--sessions_on_lane_[of_client * lanes_ + key.lane] != 0) return;
+  client_lanes_[of_client].remove(key.lane);
+  if (client_lanes_[of_client].empty()) clients_filled_.remove(key.cls, key.client);
+  if (!is_hidden(key.cls, key.client)) leave_class(key.cls, key.lane);
+}
+
+void Leaves::hide(std::uint32_t client) {
+  TENTQ_CHECK(hidden_[client] == 0);
+  hidden_[client] = 1;
+  for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+    lanes_of(c, client).for_each([this, c](std::uint32_t lane) { leave_class(c, lane); });
   }
-  if (--clients_on_lane_[key.cls * lanes_ + key.lane] == 0) {
-    class_lanes_[key.cls].remove(key.lane);
-    if (class_lanes_[key.cls].empty()) filled_classes_ &= ~(1u << key.cls);
+}
+
+void Leaves::show(std::uint32_t client) {
+  TENTQ_CHECK(hidden_[client] != 0);
+  hidden_[client] = 0;
+  for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+    lanes_of(c, client).for_each([this, c](std::uint32_t lane) { enter_class(c, lane); });
   }
 }
 

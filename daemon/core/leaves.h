@@ -1,6 +1,6 @@
-// The queues: one leaf per (class, client, lane), each a FIFO of owners, with bitmaps of what is
-// not empty at every level, so that a choice never looks at what cannot be chosen. Conductor
-// thread.
+// The queues: one leaf per (class, client, session, lane), each a FIFO of owners, with bitmaps of
+// what is not empty at every level, so that a choice never looks at what cannot be chosen. A client
+// that is hidden keeps its leaves, and nobody chooses it. Conductor thread.
 #pragma once
 
 #include <array>
@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "daemon/core/lane_set.h"
+#include "daemon/core/member_set.h"
 #include "daemon/core/owner_table.h"
+#include "proto/classes.h"
 
 namespace tentq::core {
 
@@ -16,9 +18,11 @@ namespace tentq::core {
 // order between clients is that of arrival.
 enum class LeafLayout : std::uint8_t { by_client, by_arrival };
 
+// A session belongs to one client.
 struct LeafKey {
   std::uint32_t cls = 0;
   std::uint32_t client = 0;
+  std::uint32_t session = 0;
   std::uint32_t lane = 0;
 };
 
@@ -30,17 +34,22 @@ struct Leaf {
 
 class Leaves {
  public:
-  Leaves(std::uint32_t clients, std::uint32_t lanes, OwnerTable* owners);
+  Leaves(std::uint32_t clients, std::uint32_t sessions, std::uint32_t lanes, OwnerTable* owners);
 
   LeafLayout layout() const { return layout_; }
-  // Only while all leaves are empty.
+  // Only while all leaves are empty; no client is hidden afterwards.
   void set_layout(LeafLayout layout);
 
   LeafKey key_of(const OwnerRecord& owner) const {
-    return key_of(owner.cls, owner.client, owner.lane);
+    return key_of(owner.cls, owner.client, owner.session, owner.lane);
   }
-  LeafKey key_of(std::uint32_t cls, std::uint32_t client, std::uint32_t lane) const {
-    return {cls, layout_ == LeafLayout::by_client ? client : 0u, lane};
+  LeafKey key_of(std::uint32_t cls, std::uint32_t client, std::uint32_t session,
+                 std::uint32_t lane) const {
+    if (layout_ == LeafLayout::by_arrival) return {cls, 0, 0, lane};
+    return {cls, client, session, lane};
+  }
+  std::size_t index_of_leaf(const LeafKey& key) const {
+    return (std::size_t{key.cls} * sessions_ + key.session) * lanes_ + key.lane;
   }
   const Leaf& leaf(const LeafKey& key) const { return leaves_[index_of_leaf(key)]; }
 
@@ -60,35 +69,89 @@ class Leaves {
   void remove(std::uint32_t owner) { remove(owner, key_of((*owners_)[owner])); }
   void remove(std::uint32_t owner, const LeafKey& key);  // its own key
 
-  // Bit c: class c has an owner on some lane.
+  // Bit c: class c has an owner, of a client that is not hidden.
   std::uint32_t filled_classes() const { return filled_classes_; }
-  // Lanes with an owner of this class, of this class and client.
+  // Lanes with an owner of this class and client that is not hidden, of this class and client, of
+  // this class and session.
   const LaneSet& lanes_of(std::uint32_t cls) const { return class_lanes_[cls]; }
   const LaneSet& lanes_of(std::uint32_t cls, std::uint32_t client) const {
-    return client_lanes_[cls * clients_ + client];
+    return client_lanes_[row(cls, client)];
+  }
+  const LaneSet& lanes_of_session(std::uint32_t cls, std::uint32_t session) const {
+    return session_lanes_[std::size_t{cls} * sessions_ + session];
   }
   // The first client of the class behind `client`, going round, that has an owner on one of these
-  // lanes; kNone when there is none. Looks at clients that have something queued only.
-  std::uint32_t next_client(std::uint32_t cls, std::uint32_t client, const LaneSet& lanes) const;
+  // lanes and is not hidden; kNone when there is none. Looks at clients with something queued only.
+  std::uint32_t next_client(std::uint32_t cls, std::uint32_t client, const LaneSet& lanes) const {
+    return clients_filled_.next(cls, client, [&](std::uint32_t k) {
+      return !is_hidden(cls, k) && lanes_of(cls, k).meets(lanes);
+    });
+  }
+  // The same among the sessions of a client.
+  std::uint32_t next_session(std::uint32_t cls, std::uint32_t client, std::uint32_t session,
+                             const LaneSet& lanes) const {
+    return sessions_filled_.next(row(cls, client), session, [&](std::uint32_t s) {
+      return lanes_of_session(cls, s).meets(lanes);
+    });
+  }
+  // Whether the session has something queued in the class and belongs to the client.
+  bool has_session(std::uint32_t cls, std::uint32_t client, std::uint32_t session) const {
+    return sessions_filled_.has(row(cls, client), session);
+  }
+  // Every leaf of the class that is not empty.
+  template <class Use>
+  void for_each_leaf(std::uint32_t cls, const Use& use) const {
+    clients_filled_.for_each(cls, [&](std::uint32_t client) {
+      sessions_filled_.for_each(row(cls, client), [&](std::uint32_t session) {
+        lanes_of_session(cls, session).for_each([&](std::uint32_t lane) {
+          use(LeafKey{cls, client, session, lane});
+        });
+      });
+    });
+  }
+
+  // From those who choose among users; internal work is never hidden.
+  bool is_hidden(std::uint32_t cls, std::uint32_t client) const {
+    return hidden_[client] != 0 && cls != index_of(ClassId::internal);
+  }
+  // Costs what the client has lanes with something queued.
+  void hide(std::uint32_t client);
+  void show(std::uint32_t client);
+
   std::uint64_t queued(std::uint32_t cls) const { return queued_[cls]; }
   std::uint64_t next_order() const { return next_order_; }
 
  private:
-  std::size_t index_of_leaf(const LeafKey& key) const {
-    return (std::size_t{key.cls} * clients_ + key.client) * lanes_ + key.lane;
+  std::size_t row(std::uint32_t cls, std::uint32_t client) const {
+    return std::size_t{cls} * clients_ + client;
   }
   void became_filled(const LeafKey& key);
   void became_empty(const LeafKey& key);
+  void enter_class(std::uint32_t cls, std::uint32_t lane) {
+    if (clients_on_lane_[std::size_t{cls} * lanes_ + lane]++ != 0) return;
+    class_lanes_[cls].add(lane);
+    filled_classes_ |= 1u << cls;
+  }
+  void leave_class(std::uint32_t cls, std::uint32_t lane) {
+    if (--clients_on_lane_[std::size_t{cls} * lanes_ + lane] != 0) return;
+    class_lanes_[cls].remove(lane);
+    if (class_lanes_[cls].empty()) filled_classes_ &= ~(1u << cls);
+  }
 
   std::uint32_t clients_;
+  std::uint32_t sessions_;
   std::uint32_t lanes_;
   OwnerTable* owners_;
   LeafLayout layout_ = LeafLayout::by_client;
   std::uint64_t next_order_ = 1;
-  std::vector<Leaf> leaves_;
-  std::vector<LaneSet> client_lanes_;           // [class][client]
-  std::vector<std::uint64_t> clients_active_;   // [class][word of clients]
-  std::vector<std::uint32_t> clients_on_lane_;  // [class][lane]: clients with an owner
+  std::vector<Leaf> leaves_;                     // [class][session][lane]
+  std::vector<LaneSet> session_lanes_;           // [class][session]
+  MemberSets sessions_filled_;                   // [class][client]
+  std::vector<LaneSet> client_lanes_;            // [class][client]
+  MemberSets clients_filled_;                    // [class]
+  std::vector<std::uint16_t> sessions_on_lane_;  // [class][client][lane]: with an owner
+  std::vector<std::uint32_t> clients_on_lane_;   // [class][lane]: with an owner, not hidden
+  std::vector<std::uint8_t> hidden_;             // [client]
   std::array<LaneSet, kMaxClasses> class_lanes_{};
   std::uint32_t filled_classes_ = 0;
   std::array<std::uint64_t, kMaxClasses> queued_{};

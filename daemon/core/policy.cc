@@ -11,8 +11,9 @@ State::State(const Limits& given, const HardMaxima& most, Policy policy, std::ui
       owners(owner_capacity(most)),
       chunks_(std::max(most.owners, kLeastChunks)),
       lanes_(most.lanes, &limits, seed),
-      leaves_(most.clients, most.lanes, &owners),
-      picker_(most.clients, &leaves_, &lanes_, &owners),
+      leaves_(most.clients, most.sessions, most.lanes, &owners),
+      picker_(most, &leaves_, &lanes_, &owners),
+      client_caps_(most.clients),
       wheel_(&owners),
       accounts_(most.sessions, most.clients),
       credit_(most.sessions, &accounts_),
@@ -29,6 +30,8 @@ State::State(const Limits& given, const HardMaxima& most, Policy policy, std::ui
 void State::set_policy(Policy policy) {
   const bool by_arrival = policy == Policy::fifo || policy == Policy::direct;
   const LeafLayout layout = by_arrival ? LeafLayout::by_arrival : LeafLayout::by_client;
+  // Nobody is held by rules that are no longer in force.
+  let_all_clients_go();
   if (layout != leaves_.layout()) {
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < owners.high_water(); ++i) {
@@ -42,7 +45,8 @@ void State::set_policy(Policy policy) {
     leaves_.set_layout(layout);
     for (std::uint32_t i = 0; i < count; ++i) leaves_.append(scratch_[i]);
   }
-  lanes_.ignore_windows(policy == Policy::direct);
+  client_caps_.set_in_force(!by_arrival);
+  lanes_.set_policy(policy);
   picker_.set_policy(policy);
 }
 
@@ -51,7 +55,16 @@ void State::apply_limits(const Limits& given) {
   accounts_.set_limits(limits);
   credit_.set_weights(limits);
   credit_.limits_changed();
-  picker_.set_class_weights(limits);
+  picker_.set_limits(limits);
+  lanes_.follow_limits();
+  let_all_clients_go();
+  client_caps_.set_most(limits.client_in_flight_bytes);
+}
+
+void State::let_all_clients_go() {
+  for (std::uint32_t k = 0; k < maxima.clients; ++k) {
+    if (client_caps_.is_held(k)) let_client_go(k);
+  }
 }
 
 }  // namespace tentq::core

@@ -10,6 +10,7 @@
 #include "daemon/core/accounts.h"
 #include "daemon/core/call_slots.h"
 #include "daemon/core/chunk_table.h"
+#include "daemon/core/client_caps.h"
 #include "daemon/core/core.h"
 #include "daemon/core/credit.h"
 #include "daemon/core/lanes.h"
@@ -38,6 +39,7 @@ class State {
   void on(const CreditWanted& event);       // attachment.cc
   void on(const SessionOpened& event);      // attachment.cc
   void on(const SessionClosed& event);      // attachment.cc
+  void on(const ClientChanged& event);      // attachment.cc
   void on(const LaneOpened& event);         // routes.cc
   void on(const LaneWindowChanged& event);  // routes.cc
   void on(const LanePressure& event);       // routes.cc
@@ -151,6 +153,9 @@ class State {
   void take_from_flight(const OwnerRecord& owner, std::uint64_t bytes);
   void queue_bytes(const OwnerRecord& owner, std::uint64_t bytes);
   void unqueue_bytes(const OwnerRecord& owner, std::uint64_t bytes);
+  void drop_holds(const OwnerRecord& owner);
+  void let_client_go(std::uint32_t client);
+  void let_all_clients_go();  // policy.cc
 
   // Completion (completion.cc).
   std::uint32_t find_chunk(const ChunkId& id) const;
@@ -186,13 +191,17 @@ class State {
 
   // Inspection (inspection.cc).
   WaitCause wait_cause(const OwnerRecord& owner, std::uint32_t index) const;
+  WaitCause lane_cause(const OwnerRecord& owner) const;
+  WaitCause turn_cause(const OwnerRecord& owner) const;
   Time oldest_enqueued(std::uint32_t cls) const;
 
   // Invariants (invariants.cc).
   struct Sums;
   void check_owner(std::uint32_t owner, Sums* sums) const;
   std::uint64_t check_chunks(std::uint32_t owner, std::uint32_t first, bool in_flight) const;
+  std::uint32_t check_leaf(const LeafKey& key) const;
   void check_leaves() const;
+  void check_flight(const Sums& sums) const;
   void check_sums(const Sums& sums) const;
   void check_sessions(const Sums& sums) const;
 
@@ -202,6 +211,7 @@ class State {
   Lanes lanes_;
   Leaves leaves_;
   Picker picker_;
+  ClientCaps client_caps_;
   Wheel wheel_;
   Accounts accounts_;
   AdmissionCredit credit_;

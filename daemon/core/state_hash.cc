@@ -26,7 +26,11 @@ std::uint64_t fold_credit(std::uint64_t hash, const Credit& credit) {
 std::uint64_t fold_lane(std::uint64_t hash, const Lane& lane) {
   hash = fold(fold(fold(hash, lane.window_bytes), lane.window_chunks), lane.chunk_bytes);
   hash = fold(fold(hash, lane.in_flight_bytes), lane.in_flight_chunks);
-  hash = fold(fold(hash, lane.need), lane.internal_need);
+  hash = fold(fold(hash, lane.internal_need), lane.foreground_room);
+  for (const ClassOnLane& each : lane.classes) {
+    hash = fold(fold(hash, each.need), each.most);
+    hash = fold(hash, each.reserve);
+  }
   return fold(fold(hash, static_cast<std::uint64_t>(lane.paused_until_ns)), lane.pauses);
 }
 
@@ -67,8 +71,10 @@ std::uint64_t State::state_hash() const {
   hash = fold(fold_level(hash, accounts_.host()), accounts_.internal());
   hash = fold(hash, accounts_.users());
   for (std::uint32_t c = 0; c < kMaxClasses; ++c) hash = fold_level(hash, accounts_.of_class(c));
-  for (std::uint32_t k = 0; k < maxima.clients; ++k)
+  for (std::uint32_t k = 0; k < maxima.clients; ++k) {
     hash = fold_level(hash, accounts_.of_client(k));
+    hash = fold(fold(hash, client_caps_[k].need), client_caps_.most(k));
+  }
   for (std::uint32_t s = 0; s < sessions_.count(); ++s) {
     hash = fold_level(hash, accounts_.of_session(s));
     const Session& session = sessions_[s];

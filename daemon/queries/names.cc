@@ -75,8 +75,14 @@ std::string_view wait_cause_name(core::WaitCause cause) {
     case core::WaitCause::none: return "none";
     case core::WaitCause::route: return "route";
     case core::WaitCause::window: return "window";
+    case core::WaitCause::class_cap: return "class_cap";
+    case core::WaitCause::reserve: return "reserve";
+    case core::WaitCause::client_cap: return "client_cap";
     case core::WaitCause::order: return "order";
+    case core::WaitCause::session_order: return "session_order";
+    case core::WaitCause::client_order: return "client_order";
     case core::WaitCause::class_order: return "class_order";
+    case core::WaitCause::aging: return "aging";
     case core::WaitCause::backoff: return "backoff";
     case core::WaitCause::draining: return "draining";
   }

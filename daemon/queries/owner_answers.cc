@@ -70,8 +70,34 @@ std::string bytes_text(std::uint64_t bytes) {
   return std::to_string(bytes) + " bytes";
 }
 
+// What is full, for the causes that are about room.
+std::string room_sentence(const core::Explanation& why, const std::string& lane) {
+  const std::string others =
+      why.lane_others_queued == 0
+          ? "."
+          : "; " + std::to_string(why.lane_others_queued) + " others wait for it too.";
+  if (why.cause == core::WaitCause::class_cap) {
+    return "Its class has " + bytes_text(why.class_in_flight_bytes) + " in flight on lane " + lane +
+           ", of at most " + bytes_text(why.class_cap_bytes) +
+           " (`classes.CLASS.in_flight_bytes`).";
+  }
+  if (why.cause == core::WaitCause::client_cap) {
+    return "Its client has " + bytes_text(why.client_in_flight_bytes) +
+           " in flight on all lanes, of at most " + bytes_text(why.client_cap_bytes) +
+           " (`limits.client_in_flight_bytes`).";
+  }
+  if (why.cause == core::WaitCause::reserve) {
+    return "What is left of the window of lane " + lane +
+           " is kept for other classes: " + bytes_text(why.lane_reserved_bytes) +
+           " (`classes.CLASS.reserve_bytes`).";
+  }
+  return "The window of lane " + lane + " is full: " + bytes_text(why.lane_in_flight_bytes) +
+         " in flight of " + bytes_text(why.lane_window_bytes) + others;
+}
+
 // One sentence for people; the document has the same facts as numbers.
-std::string sentence(const core::Explanation& why, std::string_view lane, Time now) {
+std::string sentence(const core::Explanation& why, std::string_view lane_name, Time now) {
+  const std::string lane = '"' + std::string(lane_name) + '"';
   switch (why.cause) {
     case core::WaitCause::none: return "It does not wait: its chunks are with the transport.";
     case core::WaitCause::route:
@@ -79,14 +105,21 @@ std::string sentence(const core::Explanation& why, std::string_view lane, Time n
              std::to_string(until_ns(why.not_before, now) / 1'000'000) +
              " ms unless a route appears.";
     case core::WaitCause::window:
-      return "The window of lane \"" + std::string(lane) +
-             "\" is full: " + bytes_text(why.lane_in_flight_bytes) + " in flight of " +
-             bytes_text(why.lane_window_bytes) + ".";
+    case core::WaitCause::class_cap:
+    case core::WaitCause::reserve:
+    case core::WaitCause::client_cap: return room_sentence(why, lane);
     case core::WaitCause::order:
       return std::to_string(why.owners_ahead) +
-             " owners of its client, class and lane are ahead, or it is another client's turn.";
+             " owners of its session, class and lane are ahead of it.";
+    case core::WaitCause::session_order:
+      return "Other sessions of its client have their turn first.";
+    case core::WaitCause::client_order: return "Other clients of its class have their turn first.";
     case core::WaitCause::class_order:
       return "Other classes are served first under the current policy and weights.";
+    case core::WaitCause::aging:
+      return "It is older than `limits.age_max` and goes before its turn as soon as lane " + lane +
+             " has moved " + bytes_text(why.aging_owed_bytes) +
+             " more: old owners get a tenth of its bytes.";
     case core::WaitCause::backoff:
       return "Its transport asked for a pause; it is tried again in " +
              std::to_string(until_ns(why.not_before, now) / 1'000) + " us.";
@@ -164,6 +197,13 @@ QueryAnswer explain(const Question& question) {
                    {"owners_ahead", why->owners_ahead},
                    {"lane_in_flight_bytes", why->lane_in_flight_bytes},
                    {"lane_window_bytes", why->lane_window_bytes},
+                   {"lane_others_queued", why->lane_others_queued},
+                   {"lane_reserved_bytes", why->lane_reserved_bytes},
+                   {"class_in_flight_bytes", why->class_in_flight_bytes},
+                   {"class_cap_bytes", why->class_cap_bytes},
+                   {"client_in_flight_bytes", why->client_in_flight_bytes},
+                   {"client_cap_bytes", why->client_cap_bytes},
+                   {"aging_owed_bytes", why->aging_owed_bytes},
                    {"not_before_in_ns", until_ns(why->not_before, question.now)},
                    {"policy", policy_name(core.policy())}});
 }

@@ -8,7 +8,7 @@
 namespace tentq::core {
 namespace {
 
-constexpr ClassId kFg = ClassId::foreground;
+constexpr ClassId kUser = ClassId::standard;
 constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t rejected(const World& world, Reason reason) {
@@ -39,7 +39,7 @@ TEST(Admission, AnEmptyCallIsOkAndChangesNothing) {
   World world;
   world.open_session(0);
   const std::uint64_t before = world.core.state_hash();
-  world.submit(0, kFg, std::vector<OwnerSpec>{});
+  world.submit(0, kUser, std::vector<OwnerSpec>{});
   EXPECT_EQ(world.core.state_hash(), before);
   EXPECT_TRUE(world.ended.empty());
   EXPECT_TRUE(world.admitted.empty());
@@ -49,7 +49,7 @@ TEST(Admission, AdmitsTheWholeCallAndChargesIt) {
   World world;
   world.open_lane();
   world.open_session(0);
-  world.submit(0, kFg, {world.spec(0, 100), world.spec(0, 200), world.spec(0, 300)});
+  world.submit(0, kUser, {world.spec(0, 100), world.spec(0, 200), world.spec(0, 300)});
   EXPECT_EQ(world.admitted.size(), 3u);
   EXPECT_EQ(world.core.outstanding(), (Amounts{3, 600, 3}));
   EXPECT_EQ(world.core.session_totals(SessionId{0}).outstanding, (Amounts{3, 600, 3}));
@@ -66,21 +66,21 @@ TEST(Admission, AnInvalidOwnerRefusesTheWholeCall) {
   world.open_lane();
   world.open_session(0);
   OwnerSpec empty = world.spec(0, 0);
-  expect_refused(world, 0, kFg, {world.spec(0, 10), empty}, Reason::invalid_cell);
+  expect_refused(world, 0, kUser, {world.spec(0, 10), empty}, Reason::invalid_cell);
   OwnerSpec many = world.spec(0, 10);
   many.extents = 4097;
-  expect_refused(world, 0, kFg, {many}, Reason::invalid_cell);
+  expect_refused(world, 0, kUser, {many}, Reason::invalid_cell);
   OwnerSpec backwards = world.spec(0, 10);
   backwards.deadline = Duration{-1};
-  expect_refused(world, 0, kFg, {backwards}, Reason::invalid_cell);
+  expect_refused(world, 0, kUser, {backwards}, Reason::invalid_cell);
   OwnerSpec outside = world.spec(0, 10);
   outside.slot = 1024;
-  expect_refused(world, 0, kFg, {outside}, Reason::invalid_cell);
+  expect_refused(world, 0, kUser, {outside}, Reason::invalid_cell);
   OwnerSpec nowhere = world.spec(0, 10, 3);
-  expect_refused(world, 0, kFg, {nowhere}, Reason::no_route);
+  expect_refused(world, 0, kUser, {nowhere}, Reason::no_route);
   OwnerSpec internal = world.spec(0, 10);
   internal.internal = true;
-  expect_refused(world, 0, kFg, {internal}, Reason::not_permitted);
+  expect_refused(world, 0, kUser, {internal}, Reason::not_permitted);
 }
 
 TEST(Admission, ASlotThatIsTakenIsRefusedWithoutMutation) {
@@ -88,12 +88,12 @@ TEST(Admission, ASlotThatIsTakenIsRefusedWithoutMutation) {
   world.open_lane();
   world.open_session(0);
   const OwnerSpec first = world.spec(0, 10 * kMiB);
-  world.submit(0, kFg, {first});
+  world.submit(0, kUser, {first});
   const OwnerId owner = world.last();
-  expect_refused(world, 0, kFg, {first}, Reason::invalid_cell);
+  expect_refused(world, 0, kUser, {first}, Reason::invalid_cell);
   EXPECT_EQ(world.state_of(owner), OwnerState::dispatching);
   const OwnerSpec twice = world.spec(0, 10);
-  expect_refused(world, 0, kFg, {twice, twice}, Reason::invalid_cell);
+  expect_refused(world, 0, kUser, {twice, twice}, Reason::invalid_cell);
 }
 
 TEST(Admission, TheSlotOfAnEndedOwnerCanBeUsedAgain) {
@@ -101,7 +101,7 @@ TEST(Admission, TheSlotOfAnEndedOwnerCanBeUsedAgain) {
   world.open_lane();
   world.open_session(0, 0, 1);
   for (int i = 0; i < 5; ++i) {
-    world.submit(0, kFg, 100);
+    world.submit(0, ClassId::foreground, 100);
     world.end_all();
   }
   EXPECT_EQ(world.core.counters().completed, 5u);
@@ -111,7 +111,7 @@ TEST(Admission, AnUnknownClassIsNotPermitted) {
   World world;
   world.open_lane();
   world.open_session(0, 0, 128, bit_of(ClassId::background));
-  expect_refused(world, 0, kFg, {world.spec(0, 10)}, Reason::not_permitted);
+  expect_refused(world, 0, kUser, {world.spec(0, 10)}, Reason::not_permitted);
   expect_refused(world, 0, static_cast<ClassId>(7), {world.spec(0, 10)}, Reason::not_permitted);
 }
 
@@ -119,14 +119,14 @@ TEST(Admission, TheInboxsVerdictEndsTheCallAndItsCreditComesBack) {
   World world;
   world.open_lane();
   world.open_session(0);
-  const Amounts before = world.granted[{0, index_of(kFg)}];
+  const Amounts before = world.granted[{0, index_of(kUser)}];
   const std::vector<OwnerSpec> specs{world.spec(0, 700)};
   const std::uint64_t hash = world.core.state_hash();
-  world.handle(Submitted{SessionId{0}, kFg, false, Reason::stale_handle, specs});
+  world.handle(Submitted{SessionId{0}, kUser, false, Reason::stale_handle, specs});
   EXPECT_EQ(world.core.state_hash(), hash);
   ASSERT_EQ(world.ended.size(), 1u);
   EXPECT_EQ(world.ended[0].reason, Reason::stale_handle);
-  const Amounts after = world.granted[{0, index_of(kFg)}];
+  const Amounts after = world.granted[{0, index_of(kUser)}];
   EXPECT_EQ(after, (Amounts{before.owners + 1, before.bytes + 700, before.extents + 1}));
 }
 
@@ -137,22 +137,22 @@ TEST(Admission, EveryLimitHoldsAtItsBoundary) {
     shape.limits = small_limits(64, kGiB);
     Amounts four{4, kGiB, 512};
     if (level == 0) shape.limits.host = four;
-    if (level == 1) shape.limits.classes[index_of(kFg)].outstanding = four;
+    if (level == 1) shape.limits.classes[index_of(kUser)].outstanding = four;
     if (level == 2) shape.limits.client = four;
     World world(shape);
     world.open_lane(0, 4 * kMiB, 1);
-    world.open_session(0, 0, 128, bit_of(kFg));
-    world.want(0, kFg, {4, 4, 4}, false);
+    world.open_session(0, 0, 128, bit_of(kUser));
+    world.want(0, kUser, {4, 4, 4}, false);
     std::vector<OwnerSpec> specs;
     for (int i = 0; i < 3; ++i) specs.push_back(world.spec(0, 1));
-    world.submit(0, kFg, specs);
+    world.submit(0, kUser, specs);
     EXPECT_EQ(world.admitted.size(), 3u) << level;
-    world.submit(0, kFg, 1);
+    world.submit(0, kUser, 1);
     EXPECT_EQ(world.admitted.size(), 4u) << level;
-    world.submit(0, kFg, 1);
+    world.submit(0, kUser, 1);
     EXPECT_EQ(world.admitted.size(), 4u) << level;
     EXPECT_EQ(world.ended.back().reason, Reason::over_credit) << level;
-    EXPECT_FALSE(world.has_credit(0, kFg, {1, 1, 1}));
+    EXPECT_FALSE(world.has_credit(0, kUser, {1, 1, 1}));
   }
 }
 
@@ -164,13 +164,13 @@ TEST(Admission, ACallLargerThanALimitIsTooLargeAndNeverRetryable) {
   World world(shape);
   world.open_lane();
   world.open_session(0);
-  expect_refused(world, 0, kFg, {world.spec(0, kMiB + 1)}, Reason::too_large);
-  expect_refused(world, 0, kFg, {world.spec(0, 2 * kMiB + 1)}, Reason::too_large);
+  expect_refused(world, 0, kUser, {world.spec(0, kMiB + 1)}, Reason::too_large);
+  expect_refused(world, 0, kUser, {world.spec(0, 2 * kMiB + 1)}, Reason::too_large);
   std::vector<OwnerSpec> nine;
   for (int i = 0; i < 9; ++i) nine.push_back(world.spec(0, 1));
-  expect_refused(world, 0, kFg, nine, Reason::too_large);
+  expect_refused(world, 0, kUser, nine, Reason::too_large);
   for (int i = 0; i < 2; ++i) nine.push_back(world.spec(0, 1));
-  expect_refused(world, 0, kFg, nine, Reason::too_large);
+  expect_refused(world, 0, kUser, nine, Reason::too_large);
   EXPECT_FALSE(may_retry(Reason::too_large));
 }
 
@@ -180,17 +180,17 @@ TEST(Admission, LengthsUpToTheLargestNumberDoNotWrap) {
   shape.limits.largest_owner_bytes = kEnd;
   World world(shape);
   world.open_lane();
-  world.open_session(0, 0, 128, bit_of(kFg));
-  expect_refused(world, 0, kFg, {world.spec(0, kEnd), world.spec(0, kEnd)}, Reason::over_credit);
-  expect_refused(world, 0, kFg, {world.spec(0, kEnd / 2 + 2), world.spec(0, kEnd / 2 + 2)},
+  world.open_session(0, 0, 128, bit_of(kUser));
+  expect_refused(world, 0, kUser, {world.spec(0, kEnd), world.spec(0, kEnd)}, Reason::over_credit);
+  expect_refused(world, 0, kUser, {world.spec(0, kEnd / 2 + 2), world.spec(0, kEnd / 2 + 2)},
                  Reason::over_credit);
-  world.want(0, kFg, {1, kEnd, 1}, true);
-  ASSERT_TRUE(world.has_credit(0, kFg, {0, kEnd, 0}));
-  world.submit(0, kFg, kEnd);
+  world.want(0, kUser, {1, kEnd, 1}, true);
+  ASSERT_TRUE(world.has_credit(0, kUser, {0, kEnd, 0}));
+  world.submit(0, kUser, kEnd);
   ASSERT_EQ(world.admitted.size(), 1u);
   EXPECT_EQ(world.core.outstanding().bytes, kEnd);
   world.cancel(world.last());
-  expect_refused(world, 0, kFg, {world.spec(0, 1)}, Reason::over_credit);
+  expect_refused(world, 0, kUser, {world.spec(0, 1)}, Reason::over_credit);
   world.end_all();
   EXPECT_EQ(world.core.outstanding(), Amounts{});
 }
@@ -200,15 +200,15 @@ TEST(Admission, LimitZeroAdmitsNothingAndGrantsNothing) {
     WorldShape shape;
     shape.limits = small_limits(8, kMiB);
     if (level == 0) shape.limits.host = {};
-    if (level == 1) shape.limits.classes[index_of(kFg)].outstanding = {};
+    if (level == 1) shape.limits.classes[index_of(kUser)].outstanding = {};
     if (level == 2) shape.limits.client = {};
     World world(shape);
     world.open_lane();
     world.open_session(0);
-    EXPECT_FALSE(world.has_credit(0, kFg, {1, 0, 0}));
-    expect_refused(world, 0, kFg, {world.spec(0, 1)}, Reason::too_large);
-    world.want(0, kFg, {1, 1, 1}, true);
-    EXPECT_FALSE(world.has_credit(0, kFg, {1, 0, 0}));
+    EXPECT_FALSE(world.has_credit(0, kUser, {1, 0, 0}));
+    expect_refused(world, 0, kUser, {world.spec(0, 1)}, Reason::too_large);
+    world.want(0, kUser, {1, 1, 1}, true);
+    EXPECT_FALSE(world.has_credit(0, kUser, {1, 0, 0}));
   }
 }
 
@@ -218,7 +218,7 @@ TEST(Admission, UsersNeverTakeTheInternalReserveAndInternalWorkMayTakeAll) {
   shape.limits.internal_reserve = {2, 2 * kMiB, 2};
   World world(shape);
   world.open_lane(0, 4 * kMiB, 1);
-  world.open_session(0, 0, 128, bit_of(kFg));
+  world.open_session(0, 0, 128, bit_of(kUser));
   world.open_session(1, 1, 128, bit_of(ClassId::internal));
   const auto internal = [&world] {
     OwnerSpec spec = world.spec(1, 1);
@@ -226,12 +226,12 @@ TEST(Admission, UsersNeverTakeTheInternalReserveAndInternalWorkMayTakeAll) {
     return spec;
   };
   // Users: all but the reserve, with everything of theirs taken.
-  world.want(0, kFg, {6, 6, 6}, true);
+  world.want(0, kUser, {6, 6, 6}, true);
   std::vector<OwnerSpec> six;
   for (int i = 0; i < 6; ++i) six.push_back(world.spec(0, 1));
-  world.submit(0, kFg, six);
+  world.submit(0, kUser, six);
   EXPECT_EQ(world.admitted.size(), 6u);
-  expect_refused(world, 0, kFg, {world.spec(0, 1)}, Reason::over_credit);
+  expect_refused(world, 0, kUser, {world.spec(0, 1)}, Reason::over_credit);
   world.forget();
   world.submit(1, ClassId::internal, {internal(), internal()});
   EXPECT_EQ(world.admitted.size(), 2u);
@@ -247,8 +247,8 @@ TEST(Admission, UsersNeverTakeTheInternalReserveAndInternalWorkMayTakeAll) {
   world.submit(1, ClassId::internal, eight);
   EXPECT_EQ(world.admitted.size(), 8u);
   // What internal work has, users cannot be promised.
-  world.open_session(2, 2, 128, bit_of(kFg));
-  EXPECT_FALSE(world.has_credit(2, kFg, {1, 0, 0}));
+  world.open_session(2, 2, 128, bit_of(kUser));
+  EXPECT_FALSE(world.has_credit(2, kUser, {1, 0, 0}));
 }
 
 TEST(Admission, ASessionThatIsUnknownOrLeavingIsRefused) {
@@ -256,14 +256,14 @@ TEST(Admission, ASessionThatIsUnknownOrLeavingIsRefused) {
   world.open_lane();
   world.open_session(0);
   world.open_session(1);
-  world.submit(0, kFg, 10 * kMiB);
+  world.submit(0, kUser, 10 * kMiB);
   world.close(0);
   world.forget();
-  world.submit(0, kFg, 10);
+  world.submit(0, kUser, 10);
   ASSERT_EQ(world.ended.size(), 1u);
   EXPECT_EQ(world.ended[0].reason, Reason::canceled);
   const std::vector<OwnerSpec> specs{world.spec(1, 10)};
-  world.handle(Submitted{SessionId{5}, kFg, false, Reason::none, specs});
+  world.handle(Submitted{SessionId{5}, kUser, false, Reason::none, specs});
   EXPECT_EQ(world.ended.back().reason, Reason::invalid_cell);
 }
 
@@ -272,24 +272,24 @@ TEST(Admission, LoweredLimitsRefuseWhatWasPromisedAndTakeItBack) {
   shape.limits = small_limits(64, kGiB);
   World world(shape);
   world.open_lane();
-  world.open_session(0, 0, 128, bit_of(kFg));
+  world.open_session(0, 0, 128, bit_of(kUser));
   Limits lower = small_limits(4, kGiB);
   EXPECT_EQ(world.core.set_limits(lower, nullptr), StatusCode::ok);
   std::vector<OwnerSpec> four;
   for (int i = 0; i < 4; ++i) four.push_back(world.spec(0, 1));
   world.hold_effects = true;  // the client submits before it can see the lower grants
-  world.submit(0, kFg, four);
-  world.submit(0, kFg, 1);
+  world.submit(0, kUser, four);
+  world.submit(0, kUser, 1);
   world.hold_effects = false;
   world.take_effects();
   EXPECT_EQ(world.admitted.size(), 4u);
   ASSERT_EQ(world.ended.size(), 1u);
   EXPECT_EQ(world.ended[0].reason, Reason::over_limit);
   EXPECT_TRUE(may_retry(Reason::over_limit));
-  EXPECT_FALSE(world.has_credit(0, kFg, {1, 0, 0}));
+  EXPECT_FALSE(world.has_credit(0, kUser, {1, 0, 0}));
   EXPECT_EQ(world.core.session_totals(SessionId{0}).granted.owners, 4u);
   world.end_all();
-  EXPECT_TRUE(world.has_credit(0, kFg, {4, 4, 4}));
+  EXPECT_TRUE(world.has_credit(0, kUser, {4, 4, 4}));
 }
 
 TEST(Admission, MemoryStaysBoundedAndGenerationsTellOwnersApart) {
@@ -298,10 +298,10 @@ TEST(Admission, MemoryStaysBoundedAndGenerationsTellOwnersApart) {
   shape.limits = small_limits(4, kMiB);
   World world(shape);
   world.open_lane();
-  world.open_session(0, 0, 4, bit_of(kFg));
+  world.open_session(0, 0, 4, bit_of(kUser));
   std::vector<OwnerId> seen;
   for (int i = 0; i < 2000; ++i) {
-    world.submit(0, kFg, 1);
+    world.submit(0, kUser, 1);
     seen.push_back(world.last());
     world.end_all();
   }

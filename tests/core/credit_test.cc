@@ -8,9 +8,9 @@
 namespace tentq::core {
 namespace {
 
-constexpr ClassId kFg = ClassId::foreground;
+constexpr ClassId kUser = ClassId::standard;
 constexpr ClassId kBg = ClassId::background;
-constexpr std::uint32_t kFgOnly = bit_of(kFg);
+constexpr std::uint32_t kFgOnly = bit_of(kUser);
 constexpr std::uint64_t kS = 64 * kKiB;
 using namespace std::chrono_literals;
 
@@ -22,11 +22,11 @@ struct Small : World {
     shape.limits = small_limits(owners, kMiB);
     return shape;
   }
-  std::uint64_t unused(std::uint32_t session, ClassId cls = kFg) const {
+  std::uint64_t unused(std::uint32_t session, ClassId cls = kUser) const {
     const CreditKey key{session, index_of(cls)};
     return granted.at(key).owners - consumed.at(key).owners;
   }
-  void fill(std::uint32_t session, ClassId cls = kFg) {
+  void fill(std::uint32_t session, ClassId cls = kUser) {
     while (unused(session, cls) != 0) submit(session, cls, 1);
   }
 };
@@ -34,11 +34,11 @@ struct Small : World {
 TEST(Credit, TheFirstSessionGetsGenerousGrantsAndLeavesSomeForTheNext) {
   World world;
   world.open_session(0);
-  for (const ClassId cls : {kFg, ClassId::standard, ClassId::prefetch, kBg}) {
+  for (const ClassId cls : {kUser, ClassId::standard, ClassId::prefetch, kBg}) {
     EXPECT_TRUE(world.has_credit(0, cls, {16, kGiB, 16}));
   }
   world.open_session(1, 1);
-  EXPECT_TRUE(world.has_credit(1, kFg, {8, kGiB, 8}));
+  EXPECT_TRUE(world.has_credit(1, kUser, {8, kGiB, 8}));
 }
 
 TEST(Credit, ALoneClientNeverNeedsARoundTrip) {
@@ -46,8 +46,8 @@ TEST(Credit, ALoneClientNeverNeedsARoundTrip) {
   world.open_lane();
   world.open_session(0, 0, 128, kFgOnly);
   for (int i = 0; i < 1000; ++i) {
-    ASSERT_TRUE(world.has_credit(0, kFg, {1, kMiB, 1})) << i;
-    world.submit(0, kFg, kMiB);
+    ASSERT_TRUE(world.has_credit(0, kUser, {1, kMiB, 1})) << i;
+    world.submit(0, kUser, kMiB);
     if (i % 3 == 2) world.end_all();
   }
   EXPECT_TRUE(world.reclaims.empty());
@@ -60,7 +60,7 @@ TEST(Credit, AClientThatTakesMoreIsRefusedAndCounted) {
   world.open_session(0, 0, 128, kFgOnly);
   world.fill(0);
   world.forget();
-  world.submit(0, kFg, 1);
+  world.submit(0, kUser, 1);
   ASSERT_EQ(world.ended.size(), 1u);
   EXPECT_EQ(world.ended[0].reason, Reason::over_credit);
   EXPECT_FALSE(may_retry(Reason::over_credit));
@@ -70,29 +70,29 @@ TEST(Credit, AClientThatTakesMoreIsRefusedAndCounted) {
 TEST(Credit, ARefusedCallIsNoPartOfWhatAWaitingWishNeeds) {
   Small world(8);
   world.open_session(0, 0, 128, kFgOnly);
-  world.want(0, kFg, {4, 4, 4}, false);
-  world.submit(0, kFg, 1);
+  world.want(0, kUser, {4, 4, 4}, false);
+  world.submit(0, kUser, 1);
   world.open_session(1, 1, 128, kFgOnly);
-  world.want(1, kFg, {8, 8, 8}, true);
+  world.want(1, kUser, {8, 8, 8}, true);
   ASSERT_GE(world.unused(1), 2u);
   world.handle(DrainRequested{});
   const std::uint64_t before = world.core.state_hash();
-  world.submit(1, kFg, 1);
-  world.submit(1, kFg, 1);
+  world.submit(1, kUser, 1);
+  world.submit(1, kUser, 1);
   EXPECT_EQ(world.core.state_hash(), before);
   EXPECT_EQ(world.ended.size(), 2u);
   world.end_all();
-  EXPECT_TRUE(world.has_credit(1, kFg, {8, 8, 8}));
+  EXPECT_TRUE(world.has_credit(1, kUser, {8, 8, 8}));
 }
 
 TEST(Credit, UnusedCreditIsTakenBackForAWish) {
   Small world(8);
   world.open_session(0, 0, 128, kFgOnly);
-  world.want(0, kFg, {8, 8, 8}, false);
+  world.want(0, kUser, {8, 8, 8}, false);
   ASSERT_EQ(world.unused(0), 8u);
   world.open_session(1, 1, 128, kFgOnly);
   EXPECT_EQ(world.unused(1), 0u);
-  world.want(1, kFg, {3, 3, 3}, false);
+  world.want(1, kUser, {3, 3, 3}, false);
   EXPECT_GE(world.unused(1), 3u);
   EXPECT_GE(world.unused(0), 1u);  // not more than is needed, by and large
   EXPECT_LE(world.unused(0) + world.unused(1), 8u);
@@ -102,16 +102,16 @@ TEST(Credit, UnusedCreditIsTakenBackForAWish) {
 TEST(Credit, WhatWasConsumedBeforeTheLowerGrantsIsHonoured) {
   Small world(8);
   world.open_session(0, 0, 128, kFgOnly);
-  world.want(0, kFg, {8, 8, 8}, false);
+  world.want(0, kUser, {8, 8, 8}, false);
   world.open_session(1, 1, 128, kFgOnly);
   // The client has consumed five, and published nothing yet.
-  world.consumed[{0, index_of(kFg)}] = {5, 5, 5};
-  world.want(1, kFg, {8, 8, 8}, true);
-  EXPECT_FALSE(world.has_credit(1, kFg, {8, 8, 8}));
-  world.consumed[{0, index_of(kFg)}] = {0, 0, 0};
+  world.consumed[{0, index_of(kUser)}] = {5, 5, 5};
+  world.want(1, kUser, {8, 8, 8}, true);
+  EXPECT_FALSE(world.has_credit(1, kUser, {8, 8, 8}));
+  world.consumed[{0, index_of(kUser)}] = {0, 0, 0};
   std::vector<OwnerSpec> five;
   for (int i = 0; i < 5; ++i) five.push_back(world.spec(0, 1));
-  world.submit(0, kFg, five);
+  world.submit(0, kUser, five);
   EXPECT_EQ(world.admitted.size(), 5u);
 }
 
@@ -120,20 +120,20 @@ TEST(Credit, AConsumedCounterMayHoldAnything) {
   for (const std::uint64_t lie : {std::uint64_t{0}, std::uint64_t{3}, kEnd, kEnd / 2}) {
     Small world(8);
     world.open_session(0, 0, 128, kFgOnly);
-    world.want(0, kFg, {8, 8, 8}, false);
-    world.submit(0, kFg, 1);
+    world.want(0, kUser, {8, 8, 8}, false);
+    world.submit(0, kUser, 1);
     world.open_session(1, 1, 128, kFgOnly);
-    world.consumed[{0, index_of(kFg)}] = {lie, lie, lie};
-    world.want(1, kFg, {4, 4, 4}, true);
-    world.want(0, kFg, {lie, 1, 1}, false);
-    world.handle(CreditConsumed{SessionId{0}, kFg, {lie, 0, lie}});  // unasked
+    world.consumed[{0, index_of(kUser)}] = {lie, lie, lie};
+    world.want(1, kUser, {4, 4, 4}, true);
+    world.want(0, kUser, {lie, 1, 1}, false);
+    world.handle(CreditConsumed{SessionId{0}, kUser, {lie, 0, lie}});  // unasked
     EXPECT_LE(world.core.session_totals(SessionId{0}).granted.owners +
                   world.core.session_totals(SessionId{1}).granted.owners,
               8u);
     world.end_all();
     world.close(0);
-    world.want(1, kFg, {4, 4, 4}, true);
-    EXPECT_TRUE(world.has_credit(1, kFg, {4, 4, 4})) << lie;
+    world.want(1, kUser, {4, 4, 4}, true);
+    EXPECT_TRUE(world.has_credit(1, kUser, {4, 4, 4})) << lie;
   }
 }
 
@@ -141,8 +141,8 @@ TEST(Credit, WishesOfUnknownSessionsAndClassesAreIgnored) {
   Small world(8);
   world.open_session(0, 0, 128, kFgOnly);
   const std::uint64_t before = world.core.state_hash();
-  world.handle(CreditWanted{SessionId{5}, kFg, {1, 1, 1}, {}, true});
-  world.handle(CreditWanted{SessionId{}, kFg, {1, 1, 1}, {}, true});
+  world.handle(CreditWanted{SessionId{5}, kUser, {1, 1, 1}, {}, true});
+  world.handle(CreditWanted{SessionId{}, kUser, {1, 1, 1}, {}, true});
   world.handle(CreditWanted{SessionId{0}, kBg, {1, 1, 1}, {}, true});
   world.handle(CreditWanted{SessionId{0}, ClassId::internal, {1, 1, 1}, {}, true});
   world.handle(CreditWanted{SessionId{0}, static_cast<ClassId>(200), {1, 1, 1}, {}, true});
@@ -154,11 +154,11 @@ TEST(Credit, GathersForTheOldestAndNobodyOvertakesIt) {
   world.open_session(0, 0, 128, kFgOnly);
   world.open_session(1, 1, 128, kFgOnly);
   world.open_session(2, 2, 128, kFgOnly);
-  world.want(0, kFg, {8, 8, 8}, true);
+  world.want(0, kUser, {8, 8, 8}, true);
   world.fill(0);
   ASSERT_EQ(world.core.outstanding().owners, 8u);
-  world.want(1, kFg, {6, 6, 6}, true);  // the large call, first
-  world.want(2, kFg, {1, 1, 1}, true);  // a small one behind it
+  world.want(1, kUser, {6, 6, 6}, true);  // the large call, first
+  world.want(2, kUser, {1, 1, 1}, true);  // a small one behind it
   for (int i = 1; i <= 5; ++i) {
     world.end_oldest();
     EXPECT_EQ(world.unused(0), 0u) << i;  // not granted again to who released it
@@ -177,12 +177,12 @@ TEST(Credit, AWishThatDoesNotWaitHoldsNothing) {
   world.open_session(0, 0, 128, kFgOnly);
   world.open_session(1, 1, 128, kFgOnly);
   world.open_session(2, 2, 128, kFgOnly);
-  world.want(0, kFg, {8, 8, 8}, false);
+  world.want(0, kUser, {8, 8, 8}, false);
   world.fill(0);
-  world.want(1, kFg, {6, 6, 6}, false);
+  world.want(1, kUser, {6, 6, 6}, false);
   world.end_oldest(2);
   EXPECT_EQ(world.unused(1), 0u);
-  world.want(2, kFg, {1, 1, 1}, false);
+  world.want(2, kUser, {1, 1, 1}, false);
   EXPECT_GE(world.unused(2), 1u);
 }
 
@@ -190,12 +190,12 @@ TEST(Credit, ACallThatIsTriedAgainSucceedsOnceEnoughWasReleased) {
   Small world(8);
   world.open_session(0, 0, 128, kFgOnly);
   world.open_session(1, 1, 128, kFgOnly);
-  world.want(0, kFg, {8, 8, 8}, false);
+  world.want(0, kUser, {8, 8, 8}, false);
   world.fill(0);
   // Session 0 keeps submitting whatever it gets back; session 1 tries again and again.
   int tries = 0;
-  while (!world.has_credit(1, kFg, {4, 4, 4}) && tries < 20) {
-    world.want(1, kFg, {4, 4, 4}, false);
+  while (!world.has_credit(1, kUser, {4, 4, 4}) && tries < 20) {
+    world.want(1, kUser, {4, 4, 4}, false);
     world.end_oldest();
     world.fill(0);
     tries += 1;
@@ -208,13 +208,13 @@ TEST(Credit, AWaitThatWasGivenUpReleasesWhatGathered) {
   world.open_session(0, 0, 128, kFgOnly);
   world.open_session(1, 1, 128, kFgOnly);
   world.open_session(2, 2, 128, kFgOnly);
-  world.want(0, kFg, {8, 8, 8}, true);
+  world.want(0, kUser, {8, 8, 8}, true);
   world.fill(0);
-  world.want(1, kFg, {8, 8, 8}, true);
-  world.want(2, kFg, {1, 1, 1}, true);
+  world.want(1, kUser, {8, 8, 8}, true);
+  world.want(2, kUser, {1, 1, 1}, true);
   world.end_oldest(2);
   EXPECT_EQ(world.unused(2), 0u);
-  world.want(1, kFg, {}, false);
+  world.want(1, kUser, {}, false);
   EXPECT_GE(world.unused(2), 1u);
 }
 
@@ -223,11 +223,11 @@ TEST(Credit, ANewerWishKeepsThePlaceOfTheOlderOne) {
   world.open_session(0, 0, 128, kFgOnly);
   world.open_session(1, 1, 128, kFgOnly);
   world.open_session(2, 2, 128, kFgOnly);
-  world.want(0, kFg, {8, 8, 8}, true);
+  world.want(0, kUser, {8, 8, 8}, true);
   world.fill(0);
-  world.want(1, kFg, {4, 4, 4}, true);
-  world.want(2, kFg, {1, 1, 1}, true);
-  world.want(1, kFg, {3, 3, 3}, true);
+  world.want(1, kUser, {4, 4, 4}, true);
+  world.want(2, kUser, {1, 1, 1}, true);
+  world.want(1, kUser, {3, 3, 3}, true);
   world.end_oldest(2);
   EXPECT_EQ(world.unused(2), 0u);
   world.end_oldest();
@@ -238,9 +238,9 @@ TEST(Credit, AWishLargerThanTheLimitIsNotKept) {
   Small world(8);
   world.open_session(0, 0, 128, kFgOnly);
   world.open_session(1, 1, 128, kFgOnly);
-  world.want(0, kFg, {9, 9, 9}, true);
-  world.want(1, kFg, {4, 4, 4}, true);
-  EXPECT_TRUE(world.has_credit(1, kFg, {4, 4, 4}));
+  world.want(0, kUser, {9, 9, 9}, true);
+  world.want(1, kUser, {4, 4, 4}, true);
+  EXPECT_TRUE(world.has_credit(1, kUser, {4, 4, 4}));
   EXPECT_FALSE(world.core.next_deadline().has_value());
 }
 
@@ -249,10 +249,10 @@ TEST(Credit, TheDeathOfTheOldestLetsTheNextOneHaveIt) {
   world.open_session(0, 0, 128, kFgOnly);
   world.open_session(1, 1, 128, kFgOnly);
   world.open_session(2, 2, 128, kFgOnly);
-  world.want(0, kFg, {8, 8, 8}, true);
+  world.want(0, kUser, {8, 8, 8}, true);
   world.fill(0);
-  world.want(1, kFg, {8, 8, 8}, true);
-  world.want(2, kFg, {2, 2, 2}, true);
+  world.want(1, kUser, {8, 8, 8}, true);
+  world.want(2, kUser, {2, 2, 2}, true);
   world.end_oldest(3);
   EXPECT_EQ(world.unused(2), 0u);
   world.close(1);
@@ -261,7 +261,7 @@ TEST(Credit, TheDeathOfTheOldestLetsTheNextOneHaveIt) {
 
 TEST(Credit, ClassesThatWaitAreServedByTheirShareOfTheHost) {
   WorldShape shape = Small::shape(16);
-  shape.limits.classes[index_of(kFg)].weight = 3;
+  shape.limits.classes[index_of(kUser)].weight = 3;
   World world(shape);
   world.open_lane(0, kS, 1, kS);
   world.open_session(0, 0, 128, bit_of(kBg));
@@ -269,9 +269,9 @@ TEST(Credit, ClassesThatWaitAreServedByTheirShareOfTheHost) {
   world.want(0, kBg, {16, 16, 16}, true);
   for (int i = 0; i < 16; ++i) world.submit(0, kBg, 1);
   world.want(0, kBg, {4, 4, 4}, true);
-  world.want(1, kFg, {4, 4, 4}, true);
+  world.want(1, kUser, {4, 4, 4}, true);
   world.end_oldest(4);
-  EXPECT_TRUE(world.has_credit(1, kFg, {4, 4, 4}));
+  EXPECT_TRUE(world.has_credit(1, kUser, {4, 4, 4}));
   EXPECT_FALSE(world.has_credit(0, kBg, {1, 1, 1}));
   world.end_oldest(4);
   EXPECT_TRUE(world.has_credit(0, kBg, {4, 4, 4}));
@@ -281,52 +281,52 @@ TEST(Credit, ASessionsOwnOtherClassesMakeRoomForItsWish) {
   WorldShape shape;
   World world(shape);
   world.open_session(0, 0, 8);
-  EXPECT_FALSE(world.has_credit(0, kFg, {8, 1, 8}));
-  world.want(0, kFg, {8, 8, 8}, false);
-  EXPECT_TRUE(world.has_credit(0, kFg, {8, 8, 8}));
+  EXPECT_FALSE(world.has_credit(0, kUser, {8, 1, 8}));
+  world.want(0, kUser, {8, 8, 8}, false);
+  EXPECT_TRUE(world.has_credit(0, kUser, {8, 8, 8}));
 }
 
 TEST(Credit, WhileSomebodyWaitsUnusedCreditIsAskedForAgain) {
   Small world(8);
   world.open_session(0, 0, 128, kFgOnly);
   world.open_session(1, 1, 128, kFgOnly);
-  world.want(0, kFg, {8, 8, 8}, false);
-  world.consumed[{0, index_of(kFg)}] = {8, 8, 8};  // for calls that it then gives up
-  world.want(1, kFg, {8, 8, 8}, true);
-  EXPECT_FALSE(world.has_credit(1, kFg, {8, 8, 8}));
-  world.consumed[{0, index_of(kFg)}] = {};
+  world.want(0, kUser, {8, 8, 8}, false);
+  world.consumed[{0, index_of(kUser)}] = {8, 8, 8};  // for calls that it then gives up
+  world.want(1, kUser, {8, 8, 8}, true);
+  EXPECT_FALSE(world.has_credit(1, kUser, {8, 8, 8}));
+  world.consumed[{0, index_of(kUser)}] = {};
   ASSERT_TRUE(world.core.next_deadline().has_value());
   EXPECT_LE(*world.core.next_deadline(), world.now + 10ms);
   world.advance_to_deadline();
-  EXPECT_TRUE(world.has_credit(1, kFg, {8, 8, 8}));
+  EXPECT_TRUE(world.has_credit(1, kUser, {8, 8, 8}));
 }
 
 TEST(Credit, SubmitsBetweenTheAskingAndTheAnswerAreHonoured) {
   Small world(8);
   world.open_session(0, 0, 128, kFgOnly);
   world.open_session(1, 1, 128, kFgOnly);
-  world.want(0, kFg, {8, 8, 8}, false);
+  world.want(0, kUser, {8, 8, 8}, false);
   world.forget();
   world.answer_reclaims = false;
-  world.want(1, kFg, {8, 8, 8}, true);
+  world.want(1, kUser, {8, 8, 8}, true);
   ASSERT_EQ(world.reclaims.size(), 1u);
   EXPECT_EQ(world.reclaims[0].granted.owners, 0u);
-  for (int i = 0; i < 3; ++i) world.submit(0, kFg, 1);  // published before the lower grants
+  for (int i = 0; i < 3; ++i) world.submit(0, kUser, 1);  // published before the lower grants
   EXPECT_EQ(world.admitted.size(), 3u);
-  EXPECT_FALSE(world.has_credit(1, kFg, {1, 1, 1}));
+  EXPECT_FALSE(world.has_credit(1, kUser, {1, 1, 1}));
   world.answer_reclaims = true;
-  world.handle(CreditConsumed{SessionId{0}, kFg, {3, 3, 3}});
+  world.handle(CreditConsumed{SessionId{0}, kUser, {3, 3, 3}});
   world.end_oldest(2);
-  EXPECT_FALSE(world.has_credit(1, kFg, {8, 8, 8}));
+  EXPECT_FALSE(world.has_credit(1, kUser, {8, 8, 8}));
   world.end_oldest();
-  EXPECT_TRUE(world.has_credit(1, kFg, {8, 8, 8}));
+  EXPECT_TRUE(world.has_credit(1, kUser, {8, 8, 8}));
 }
 
 TEST(Credit, RaisesAreCoalesced) {
   World world;
   world.open_lane();
   world.open_session(0);
-  for (int i = 0; i < 20; ++i) world.submit(0, kFg, 1);
+  for (int i = 0; i < 20; ++i) world.submit(0, kUser, 1);
   world.forget();
   world.hold_effects = true;
   world.end_all();
@@ -342,7 +342,7 @@ TEST(Credit, GrantsNeverFallExceptByAReclaim) {
   world.open_session(0);
   std::map<CreditKey, Amounts> last;
   for (int i = 0; i < 200; ++i) {
-    world.submit(0, i % 2 == 0 ? kFg : kBg, 1 + static_cast<std::uint64_t>(i));
+    world.submit(0, i % 2 == 0 ? kUser : kBg, 1 + static_cast<std::uint64_t>(i));
     if (i % 7 == 0) world.end_all();
   }
   world.end_all();
@@ -362,9 +362,9 @@ TEST(Replay, OutstandingOwnersAreGrantedAtOnceAndComeBackOneByOne) {
   event.class_mask = kFgOnly;
   event.slots = 128;
   event.limit = world.core.limits().client;
-  event.replayed[index_of(kFg)] = {10, 1000, 10};
+  event.replayed[index_of(kUser)] = {10, 1000, 10};
   world.handle(event);
-  EXPECT_GE((world.granted[{0, index_of(kFg)}].owners), 10u);
+  EXPECT_GE((world.granted[{0, index_of(kUser)}].owners), 10u);
   world.handle(DrainRequested{});
   std::vector<OwnerSpec> specs;
   for (std::uint32_t i = 0; i < 10; ++i) {
@@ -374,7 +374,7 @@ TEST(Replay, OutstandingOwnersAreGrantedAtOnceAndComeBackOneByOne) {
     spec.length = 100;
     specs.push_back(spec);
   }
-  world.handle(Submitted{SessionId{0}, kFg, true, Reason::none, specs});
+  world.handle(Submitted{SessionId{0}, kUser, true, Reason::none, specs});
   EXPECT_EQ(world.admitted.size(), 9u);
   ASSERT_EQ(world.ended.size(), 1u);
   EXPECT_EQ(world.ended[0].reason, Reason::invalid_cell);
@@ -388,7 +388,7 @@ TEST(Replay, IsOutsideDrainingOnlyAsFarAsItWasOutstanding) {
   event.class_mask = kFgOnly;
   event.slots = 128;
   event.limit = world.core.limits().client;
-  event.replayed[index_of(kFg)] = {1, 100, 1};
+  event.replayed[index_of(kUser)] = {1, 100, 1};
   world.handle(event);
   world.handle(DrainRequested{});
   OwnerSpec spec;
@@ -397,7 +397,7 @@ TEST(Replay, IsOutsideDrainingOnlyAsFarAsItWasOutstanding) {
   OwnerSpec more = spec;
   more.slot = 1;
   const std::vector<OwnerSpec> specs{spec, more};
-  world.handle(Submitted{SessionId{0}, kFg, true, Reason::none, specs});
+  world.handle(Submitted{SessionId{0}, kUser, true, Reason::none, specs});
   EXPECT_EQ(world.admitted.size(), 1u);
   ASSERT_EQ(world.ended.size(), 1u);
   EXPECT_EQ(world.ended[0].reason, Reason::draining);
@@ -406,8 +406,8 @@ TEST(Replay, IsOutsideDrainingOnlyAsFarAsItWasOutstanding) {
 TEST(Replay, WhatOthersHaveMeanwhileGathersForWhoComesBackLater) {
   Small world(16);
   world.open_session(0, 0, 128, kFgOnly);
-  world.want(0, kFg, {16, 16, 16}, false);
-  world.submit(0, kFg, 1);
+  world.want(0, kUser, {16, 16, 16}, false);
+  world.submit(0, kUser, 1);
   world.open_session(1, 1, 128, kFgOnly);
   world.close(1);
   SessionOpened event;
@@ -416,12 +416,12 @@ TEST(Replay, WhatOthersHaveMeanwhileGathersForWhoComesBackLater) {
   event.class_mask = kFgOnly;
   event.slots = 128;
   event.limit = world.core.limits().client;
-  event.replayed[index_of(kFg)] = {16, 1000, 16};
+  event.replayed[index_of(kUser)] = {16, 1000, 16};
   world.handle(event);
-  EXPECT_FALSE(world.has_credit(1, kFg, {16, 1000, 16}));
+  EXPECT_FALSE(world.has_credit(1, kUser, {16, 1000, 16}));
   EXPECT_EQ(world.unused(0), 0u);
   world.end_all();
-  EXPECT_TRUE(world.has_credit(1, kFg, {16, 1000, 16}));
+  EXPECT_TRUE(world.has_credit(1, kUser, {16, 1000, 16}));
 }
 
 TEST(Replay, AnAbsurdClaimIsGrantedUpToTheLimits) {

@@ -8,7 +8,7 @@
 namespace tentq::core {
 namespace {
 
-constexpr ClassId kFg = ClassId::foreground;
+constexpr ClassId kUser = ClassId::standard;
 constexpr ClassId kBg = ClassId::background;
 
 TEST(Dispatch, AChunkCarriesItsPartOfTheRange) {
@@ -19,7 +19,7 @@ TEST(Dispatch, AChunkCarriesItsPartOfTheRange) {
   spec.op = Op::write;
   spec.local_offset = 1000;
   spec.remote_offset = 5000;
-  world.submit(0, kFg, {spec});
+  world.submit(0, kUser, {spec});
   ASSERT_EQ(world.dispatched.size(), 3u);
   std::uint64_t offset = 0;
   for (const DispatchChunk& chunk : world.dispatched) {
@@ -38,7 +38,7 @@ TEST(Dispatch, OneWindowsWorthAtMostIsDispatchedAndCompletionRefillsIt) {
   World world;
   world.open_lane(0, 4 * 64 * kKiB, 100, 64 * kKiB);
   world.open_session(0);
-  world.submit(0, kFg, 10 * 64 * kKiB);
+  world.submit(0, kUser, 10 * 64 * kKiB);
   EXPECT_EQ(world.dispatched.size(), 4u);
   EXPECT_EQ(world.core.lane_totals(LaneId{0}).in_flight_bytes, 4 * 64 * kKiB);
   for (std::size_t ended = 1; ended <= 6; ++ended) {
@@ -54,7 +54,7 @@ TEST(Dispatch, TheWindowBoundsChunksToo) {
   World world;
   world.open_lane(0, kGiB, 3, 64 * kKiB);
   world.open_session(0);
-  for (int i = 0; i < 10; ++i) world.submit(0, kFg, 1);
+  for (int i = 0; i < 10; ++i) world.submit(0, kUser, 1);
   EXPECT_EQ(world.dispatched.size(), 3u);
   world.end_oldest(2);
   EXPECT_EQ(world.dispatched.size(), 5u);
@@ -64,7 +64,7 @@ TEST(Dispatch, AnOwnerLargerThanTheWindowIsCut) {
   World world;
   world.open_lane(0, 10'000, 8, 64 * kKiB);  // a window smaller than S
   world.open_session(0);
-  world.submit(0, kFg, 1'000'001);
+  world.submit(0, kUser, 1'000'001);
   std::uint64_t moved = 0;
   while (!world.in_flight.empty()) {
     EXPECT_LE(world.in_flight.front().length, 10'000u);
@@ -80,7 +80,7 @@ TEST(Dispatch, ChunksThatCompleteInAnyOrderCompleteTheOwner) {
   World world;
   world.open_lane(0, kMiB, 16, 64 * kKiB);
   world.open_session(0);
-  world.submit(0, kFg, 5 * 64 * kKiB);
+  world.submit(0, kUser, 5 * 64 * kKiB);
   const auto chunks = world.dispatched;
   for (const std::size_t i : {3u, 0u, 4u, 1u}) {
     world.end_chunk(chunks[i].chunk);
@@ -95,11 +95,11 @@ TEST(Dispatch, TheHeadThatDoesNotFitHoldsItsLaneAndNoOther) {
   world.open_lane(0, 256 * kKiB, 16, 256 * kKiB);
   world.open_lane(1, 256 * kKiB, 16, 256 * kKiB);
   world.open_session(0);
-  world.submit(0, kFg, kKiB);        // leaves 255 KiB of room
-  world.submit(0, kFg, 256 * kKiB);  // does not fit
-  world.submit(0, kFg, kKiB);        // would, but must not starve the one before
+  world.submit(0, kUser, kKiB);        // leaves 255 KiB of room
+  world.submit(0, kUser, 256 * kKiB);  // does not fit
+  world.submit(0, kUser, kKiB);        // would, but must not starve the one before
   EXPECT_EQ(world.dispatched.size(), 1u);
-  world.submit(0, kFg, kKiB, 1);
+  world.submit(0, kUser, kKiB, 1);
   EXPECT_EQ(world.dispatched.size(), 2u);
   world.end_oldest();
   ASSERT_EQ(world.dispatched.size(), 3u);
@@ -115,7 +115,7 @@ TEST(Dispatch, ASmallForegroundPassesAHoldForBackground) {
   world.submit(0, kBg, kKiB);
   world.submit(0, kBg, 256 * kKiB);
   EXPECT_EQ(world.dispatched.size(), 1u);
-  world.submit(0, kFg, kKiB);
+  world.submit(0, kUser, kKiB);
   EXPECT_EQ(world.dispatched.size(), 2u);
 }
 
@@ -123,10 +123,10 @@ TEST(Dispatch, ACancelledHeadEndsItsHold) {
   World world;
   world.open_lane(0, 256 * kKiB, 16, 256 * kKiB);
   world.open_session(0);
-  world.submit(0, kFg, kKiB);
-  world.submit(0, kFg, 256 * kKiB);
+  world.submit(0, kUser, kKiB);
+  world.submit(0, kUser, 256 * kKiB);
   const OwnerId large = world.last();
-  world.submit(0, kFg, kKiB);
+  world.submit(0, kUser, kKiB);
   EXPECT_EQ(world.dispatched.size(), 1u);
   world.cancel(large);
   EXPECT_EQ(world.dispatched.size(), 2u);
@@ -136,7 +136,7 @@ TEST(Dispatch, AWindowThatShrinksTakesNothingBackAndGrowsAgain) {
   World world;
   world.open_lane(0, 8 * 64 * kKiB, 100, 64 * kKiB);
   world.open_session(0);
-  world.submit(0, kFg, 20 * 64 * kKiB);
+  world.submit(0, kUser, 20 * 64 * kKiB);
   EXPECT_EQ(world.in_flight.size(), 8u);
   world.handle(LaneWindowChanged{LaneId{0}, 2 * 64 * kKiB, 100, 64 * kKiB});
   world.end_oldest(6);
@@ -156,7 +156,7 @@ TEST(Dispatch, DirectHandsEverythingOverAtOnce) {
   for (int i = 0; i < 10; ++i) world.submit(0, kBg, 10 * kKiB);
   EXPECT_EQ(world.in_flight.size(), 10u);
   world.forget();
-  world.submit(0, kFg, kGiB + 1);
+  world.submit(0, kUser, kGiB + 1);
   EXPECT_LE(world.dispatched.size(), 64u);
   EXPECT_EQ(world.state_of(world.last()), OwnerState::submitted);
   world.end_all();
@@ -168,7 +168,7 @@ TEST(Dispatch, InternalWorkHasRoomOfItsOwnInEveryWindow) {
   world.open_lane(0, 256 * kKiB, 2, 64 * kKiB);
   world.open_session(0);
   world.open_session(1, 1, 16, bit_of(ClassId::internal));
-  world.submit(0, kFg, kMiB);
+  world.submit(0, kUser, kMiB);
   EXPECT_EQ(world.in_flight.size(), 2u);
   OwnerSpec spec = world.spec(1, 64 * kKiB);
   spec.internal = true;
@@ -187,9 +187,9 @@ TEST(Dispatch, TimesOfEnqueueDispatchAndCompletionAreReported) {
   World world;
   world.open_lane(0, 64 * kKiB, 1, 64 * kKiB);
   world.open_session(0);
-  world.submit(0, kFg, 1);
+  world.submit(0, kUser, 1);
   world.now += Duration{100};
-  world.submit(0, kFg, 1);
+  world.submit(0, kUser, 1);
   const Time enqueued = world.now;
   world.now += Duration{50};
   world.end_oldest();

@@ -6,7 +6,7 @@
 namespace tentq::core {
 namespace {
 
-constexpr ClassId kFg = ClassId::foreground;
+constexpr ClassId kUser = ClassId::standard;
 using namespace std::chrono_literals;
 
 // A world with one owner of four chunks, two of them in flight.
@@ -14,7 +14,7 @@ struct HalfDone : World {
   HalfDone() {
     open_lane(0, 2 * 64 * kKiB, 16, 64 * kKiB);
     open_session(0);
-    submit(0, kFg, 4 * 64 * kKiB);
+    submit(0, kUser, 4 * 64 * kKiB);
     owner = last();
     forget();
   }
@@ -25,8 +25,8 @@ TEST(Cancel, AQueuedOwnerEndsAtOnceAndReleasesItsCharges) {
   World world;
   world.open_lane(0, 64 * kKiB, 1, 64 * kKiB);
   world.open_session(0);
-  world.submit(0, kFg, 1);
-  world.submit(0, kFg, 1000);
+  world.submit(0, kUser, 1);
+  world.submit(0, kUser, 1000);
   const OwnerId queued = world.last();
   world.cancel(queued);
   ASSERT_EQ(world.ended.size(), 1u);
@@ -48,7 +48,7 @@ TEST(Cancel, WorkInFlightGoesThroughTheTransportAndKeepsItsChargesUntilQuiet) {
   EXPECT_EQ(world.cancels.size(), 2u);
   EXPECT_TRUE(world.ended.empty());
   EXPECT_EQ(world.core.outstanding().bytes, 4 * 64 * kKiB);
-  EXPECT_EQ(world.core.class_totals(kFg).queued_bytes, 0u);
+  EXPECT_EQ(world.core.class_totals(kUser).queued_bytes, 0u);
   world.handle(CancelRequested{SessionId{0}, slot, 1});  // twice is harmless
   EXPECT_EQ(world.cancels.size(), 2u);
   world.end_oldest(1, Reason::canceled);
@@ -63,7 +63,7 @@ TEST(Cancel, AFullyPostedOwnerMayStillComplete) {
   World world;
   world.open_lane();
   world.open_session(0);
-  world.submit(0, kFg, 1000);
+  world.submit(0, kUser, 1000);
   world.cancel(world.last());
   world.end_oldest();
   ASSERT_EQ(world.ended.size(), 1u);
@@ -75,7 +75,7 @@ TEST(Cancel, ATransportThatGaveAChunkBackMakesItCanceledWhateverItMoved) {
   World world;
   world.open_lane();
   world.open_session(0);
-  world.submit(0, kFg, 1000);
+  world.submit(0, kUser, 1000);
   world.cancel(world.last());
   world.end_chunk(world.dispatched[0].chunk, Reason::canceled, 1000);
   ASSERT_EQ(world.ended.size(), 1u);
@@ -99,7 +99,7 @@ TEST(Cancel, BetweenTwoChunksInFlightEndsAtOnce) {
   world.open_lane(0, 64 * kKiB, 1, 64 * kKiB);
   world.open_session(0);
   world.open_session(1);
-  world.submit(0, kFg, 2 * 64 * kKiB);
+  world.submit(0, kUser, 2 * 64 * kKiB);
   const OwnerId first = world.last();
   world.hold_effects = true;  // the second chunk is not asked for yet
   world.end_oldest();
@@ -169,10 +169,10 @@ TEST(Stale, ACompletionOfAnEarlierOwnerInTheSamePlaceIsNoOp) {
   World world;
   world.open_lane();
   world.open_session(0, 0, 1);
-  world.submit(0, kFg, 100);
+  world.submit(0, ClassId::foreground, 100);
   const ChunkId old = world.in_flight[0].chunk;
   world.end_all();
-  world.submit(0, kFg, 100);
+  world.submit(0, ClassId::foreground, 100);
   ASSERT_EQ(world.last().index, old.owner.index);
   const std::uint64_t before = world.core.state_hash();
   world.handle(ChunkEnded{old, 100, Reason::none});
@@ -183,8 +183,8 @@ TEST(Refusal, TheChunkGoesBackToTheHeadAndTheWindowIsRolledBack) {
   World world;
   world.open_lane(0, 64 * kKiB, 1, 64 * kKiB);
   world.open_session(0);
-  world.submit(0, kFg, 100);
-  world.submit(0, kFg, 200);
+  world.submit(0, kUser, 100);
+  world.submit(0, kUser, 200);
   const std::uint64_t first = world.in_flight[0].length;
   world.refuse_chunk(world.in_flight[0].chunk);
   EXPECT_EQ(world.core.lane_totals(LaneId{0}).in_flight_bytes, 0u);
@@ -202,7 +202,7 @@ TEST(Refusal, TheOldAttemptIsVoid) {
   World world;
   world.open_lane();
   world.open_session(0);
-  world.submit(0, kFg, 100);
+  world.submit(0, kUser, 100);
   const ChunkId old = world.in_flight[0].chunk;
   world.refuse_chunk(old);
   world.advance_to_deadline();
@@ -223,7 +223,7 @@ TEST(Refusal, PausesDoubleWithinTheirBoundsAndAreJittered) {
     World world(shape);
     world.open_lane();
     world.open_session(0);
-    world.submit(0, kFg, 100);
+    world.submit(0, kUser, 100);
     for (int i = 0; i < 12; ++i) {
       world.refuse_chunk(world.in_flight[0].chunk);
       const Duration pause = *world.core.next_deadline() - world.now;
@@ -244,7 +244,7 @@ TEST(Refusal, AttemptsAreBoundedAndZeroDisablesThem) {
     World world(shape);
     world.open_lane();
     world.open_session(0);
-    world.submit(0, kFg, 100);
+    world.submit(0, kUser, 100);
     for (std::uint32_t i = 0; i < attempts; ++i) {
       world.refuse_chunk(world.in_flight[0].chunk);
       world.advance_to_deadline();
@@ -262,7 +262,7 @@ TEST(Refusal, ABatchRefusedTogetherKeepsItsOrderAndCountsOneAttempt) {
   World world(shape);
   world.open_lane();
   world.open_session(0);
-  for (std::uint64_t length = 1; length <= 6; ++length) world.submit(0, kFg, length);
+  for (std::uint64_t length = 1; length <= 6; ++length) world.submit(0, kUser, length);
   const std::deque<DispatchChunk> batch = world.in_flight;
   for (const DispatchChunk& chunk : batch) world.refuse_chunk(chunk.chunk);
   world.forget();
@@ -282,7 +282,7 @@ TEST(Refusal, AReturnedChunkLargerThanANewWindowIsCutAgain) {
   World world;
   world.open_lane(0, kMiB, 16, 256 * kKiB);
   world.open_session(0);
-  world.submit(0, kFg, 256 * kKiB);
+  world.submit(0, kUser, 256 * kKiB);
   world.refuse_chunk(world.in_flight[0].chunk);
   world.handle(LaneWindowChanged{LaneId{0}, 100 * kKiB, 16, 64 * kKiB});
   world.advance_to_deadline();
@@ -299,7 +299,7 @@ TEST(Refusal, OfADrainingOwnerEndsItWhenQuiet) {
   World world;
   world.open_lane();
   world.open_session(0);
-  world.submit(0, kFg, 100);
+  world.submit(0, kUser, 100);
   world.cancel(world.last());
   world.refuse_chunk(world.in_flight[0].chunk);
   ASSERT_EQ(world.ended.size(), 1u);
@@ -311,9 +311,9 @@ TEST(Refusal, PausesOneLaneOnly) {
   world.open_lane(0);
   world.open_lane(1);
   world.open_session(0);
-  world.submit(0, kFg, 100, 0);
+  world.submit(0, kUser, 100, 0);
   world.refuse_chunk(world.in_flight[0].chunk);
-  world.submit(0, kFg, 100, 1);
+  world.submit(0, kUser, 100, 1);
   ASSERT_EQ(world.in_flight.size(), 1u);
   EXPECT_EQ(world.in_flight[0].lane, LaneId{1});
 }

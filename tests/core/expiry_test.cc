@@ -9,7 +9,7 @@
 namespace tentq::core {
 namespace {
 
-constexpr ClassId kFg = ClassId::foreground;
+constexpr ClassId kUser = ClassId::standard;
 constexpr Duration kBucket{1 << 18};
 using namespace std::chrono_literals;
 
@@ -17,10 +17,10 @@ TEST(Expiry, AQueuedOwnerEndsAtItsDeadlineAndIsReleasedInTheSameStep) {
   World world;
   world.open_lane(0, 64 * kKiB, 1, 64 * kKiB);
   world.open_session(0);
-  world.submit(0, kFg, 1);
+  world.submit(0, kUser, 1);
   OwnerSpec timed = world.spec(0, 100);
   timed.deadline = 5ms;
-  world.submit(0, kFg, {timed});
+  world.submit(0, kUser, {timed});
   const Time due = world.now + 5ms;
   ASSERT_TRUE(world.core.next_deadline().has_value());
   EXPECT_GE(*world.core.next_deadline(), due);
@@ -42,7 +42,7 @@ TEST(Expiry, InFlightTheRestIsDroppedAndTheOutcomeIsTimeout) {
   world.open_session(0);
   OwnerSpec timed = world.spec(0, 4 * 64 * kKiB);
   timed.deadline = 5ms;
-  world.submit(0, kFg, {timed});
+  world.submit(0, kUser, {timed});
   world.advance(6ms);
   EXPECT_EQ(world.state_of(world.last()), OwnerState::draining);
   EXPECT_EQ(world.cancels.size(), 2u);
@@ -62,7 +62,7 @@ TEST(Expiry, TheQueueWaitEndsWithTheFirstChunk) {
   OwnerSpec second = world.spec(0, 1);
   second.max_queue_wait = 1ms;
   second.deadline = 1s;
-  world.submit(0, kFg, {first, second});
+  world.submit(0, kUser, {first, second});
   world.advance(2ms);
   ASSERT_EQ(world.ended.size(), 1u);
   EXPECT_EQ(world.ended[0].slot, second.slot);
@@ -77,7 +77,7 @@ TEST(Expiry, AChunkThatWasRefusedWaitsInTheQueueAgain) {
   world.open_session(0);
   OwnerSpec first = world.spec(0, 1);
   first.max_queue_wait = 20ms;
-  world.submit(0, kFg, {first});
+  world.submit(0, kUser, {first});
   world.advance(1ms);
   for (int i = 0; i < 30 && world.ended.empty(); ++i) {
     if (!world.in_flight.empty()) world.refuse_chunk(world.in_flight[0].chunk);
@@ -92,14 +92,14 @@ TEST(Expiry, TheEarlierOfDeadlineAndQueueWaitCounts) {
   World world;
   world.open_lane(0, 64 * kKiB, 1, 64 * kKiB);
   world.open_session(0);
-  world.submit(0, kFg, 1);
+  world.submit(0, kUser, 1);
   OwnerSpec early = world.spec(0, 1);
   early.deadline = 1ms;
   early.max_queue_wait = 1s;
   OwnerSpec late = world.spec(0, 1);
   late.deadline = 1s;
   late.max_queue_wait = 1ms;
-  world.submit(0, kFg, {early, late});
+  world.submit(0, kUser, {early, late});
   world.advance(2ms);
   ASSERT_EQ(world.ended.size(), 2u);
   for (const OwnerEnded& end : world.ended) {
@@ -111,11 +111,11 @@ TEST(Expiry, AnEndlessDurationDoesNotWrap) {
   World world;
   world.open_lane(0, 64 * kKiB, 1, 64 * kKiB);
   world.open_session(0);
-  world.submit(0, kFg, 1);
+  world.submit(0, kUser, 1);
   OwnerSpec timed = world.spec(0, 100);
   timed.deadline = Duration::max();
   timed.max_queue_wait = Duration::max();
-  world.submit(0, kFg, {timed});
+  world.submit(0, kUser, {timed});
   world.advance(std::chrono::hours{24 * 365});
   EXPECT_TRUE(world.ended.empty());
   world.cancel(world.last());
@@ -129,12 +129,12 @@ TEST(Expiry, ManyAtOnceEndInBoundedSteps) {
   shape.check = false;
   World world(shape);
   world.open_lane(0, 64 * kKiB, 1, 64 * kKiB);
-  world.open_session(0, 0, 8192, bit_of(kFg));
-  world.want(0, kFg, {5000, 5000, 5000}, false);
+  world.open_session(0, 0, 8192, bit_of(kUser));
+  world.want(0, kUser, {5000, 5000, 5000}, false);
   for (int i = 0; i < 5000; ++i) {
     OwnerSpec timed = world.spec(0, 1);
     timed.deadline = 1ms;
-    world.submit(0, kFg, {timed});
+    world.submit(0, kUser, {timed});
   }
   world.advance(2ms);
   EXPECT_LT(world.ended.size(), 4999u);

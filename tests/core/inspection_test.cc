@@ -8,7 +8,7 @@
 namespace tentq::core {
 namespace {
 
-constexpr ClassId kFg = ClassId::foreground;
+constexpr ClassId kUser = ClassId::standard;
 constexpr ClassId kBg = ClassId::background;
 constexpr std::uint64_t kS = 64 * kKiB;
 
@@ -18,9 +18,9 @@ TEST(Inspection, ExplainsWhyAnOwnerWaits) {
   World world(shape);
   world.open_lane(0, 2 * kS, 2, kS);
   world.open_session(0, 0);
-  world.submit(0, kFg, 4 * kS);
+  world.submit(0, kUser, 4 * kS);
   const OwnerId head = world.last();
-  world.submit(0, kFg, 100);
+  world.submit(0, kUser, 100);
   const OwnerId second = world.last();
   world.submit(0, kBg, 100);
   const OwnerId background = world.last();
@@ -47,10 +47,10 @@ TEST(Inspection, TotalsFollowEveryStep) {
   world.open_lane(0, kS, 1, kS);
   world.open_session(0, 0);
   const Time first = world.now;
-  world.submit(0, kFg, 3 * kS);
+  world.submit(0, kUser, 3 * kS);
   world.now += Duration{1000};
-  world.submit(0, kFg, 50);
-  ClassTotals totals = world.core.class_totals(kFg);
+  world.submit(0, kUser, 50);
+  ClassTotals totals = world.core.class_totals(kUser);
   EXPECT_EQ(totals.queued_owners, 1u);
   EXPECT_EQ(totals.queued_bytes, 2 * kS + 50);
   EXPECT_EQ(totals.in_flight_owners, 1u);
@@ -66,8 +66,8 @@ TEST(Inspection, TotalsFollowEveryStep) {
   EXPECT_EQ(session.queued_owners, 1u);
   EXPECT_EQ(session.in_flight_owners, 1u);
   world.end_all();
-  EXPECT_EQ(world.core.class_totals(kFg).queued_bytes, 0u);
-  EXPECT_EQ(world.core.class_totals(kFg).oldest_enqueued, kNever);
+  EXPECT_EQ(world.core.class_totals(kUser).queued_bytes, 0u);
+  EXPECT_EQ(world.core.class_totals(kUser).oldest_enqueued, kNever);
   EXPECT_EQ(world.core.lane_totals(LaneId{9999}).window_bytes, 0u);
   EXPECT_EQ(world.core.session_totals(SessionId{}).outstanding, Amounts{});
 }
@@ -85,12 +85,12 @@ TEST(Inspection, TheOldestIsFoundAmongAllClientsLanesAndThoseWithoutARoute) {
     world.submit(0, kBg, 1, 1);  // both lanes are taken
     world.now += Duration{1000};
     const Time oldest = world.now;
-    world.submit(1, kFg, 1, 1);
+    world.submit(1, kUser, 1, 1);
     world.now += Duration{1000};
-    world.submit(0, kFg, 1, 0);
-    EXPECT_EQ(world.core.class_totals(kFg).oldest_enqueued, oldest);
+    world.submit(0, kUser, 1, 0);
+    EXPECT_EQ(world.core.class_totals(kUser).oldest_enqueued, oldest);
     world.end_chunk(world.in_flight[1].chunk);
-    EXPECT_GT(world.core.class_totals(kFg).oldest_enqueued, oldest);
+    EXPECT_GT(world.core.class_totals(kUser).oldest_enqueued, oldest);
   }
 }
 
@@ -101,7 +101,7 @@ TEST(Inspection, ListsTheOldestFirstAndAtMostWhatWasAskedFor) {
   world.open_session(1, 1);
   for (std::uint64_t i = 0; i < 20; ++i) {
     world.now += Duration{10};
-    world.submit(static_cast<std::uint32_t>(i % 2), kFg, i + 1);
+    world.submit(static_cast<std::uint32_t>(i % 2), kUser, i + 1);
   }
   const auto all = world.core.list_owners({}, 100);
   ASSERT_EQ(all.size(), 20u);
@@ -112,6 +112,59 @@ TEST(Inspection, ListsTheOldestFirstAndAtMostWhatWasAskedFor) {
   EXPECT_EQ(some[0].length, 2u);
   EXPECT_EQ(some[2].length, 6u);
   EXPECT_TRUE(world.core.list_owners({}, 0).empty());
+}
+
+TEST(Explain, NamesCapsReservesAndAgesWithTheirNumbers) {
+  World world;
+  world.open_lane(0, 4 * kS, 64, kS);
+  world.open_session(0, 0);
+  world.open_session(1, 1);
+  Limits limits = world.core.limits();
+  limits.classes[index_of(kBg)].in_flight_bytes = kS;
+  limits.classes[index_of(ClassId::prefetch)].reserve_bytes = kS;
+  limits.client_in_flight_bytes = 3 * kS;
+  limits.age_max = std::chrono::milliseconds{1};
+  ASSERT_EQ(world.core.set_limits(limits, nullptr), StatusCode::ok);
+  const auto explain = [&world] { return world.core.explain(world.last()).value(); };
+  world.submit(0, kBg, 2 * kS);
+  EXPECT_EQ(explain().cause, WaitCause::class_cap);
+  EXPECT_EQ(explain().class_in_flight_bytes, kS);
+  EXPECT_EQ(explain().class_cap_bytes, kS);
+  world.submit(0, kUser, 3 * kS);
+  EXPECT_EQ(explain().cause, WaitCause::reserve);
+  EXPECT_EQ(explain().lane_reserved_bytes, kS);
+  world.submit(0, ClassId::prefetch, kS);
+  EXPECT_EQ(explain().cause, WaitCause::client_cap);
+  EXPECT_EQ(explain().client_in_flight_bytes, 3 * kS);
+  EXPECT_EQ(explain().client_cap_bytes, 3 * kS);
+  world.submit(1, ClassId::prefetch, 2 * kS);
+  EXPECT_EQ(explain().cause, WaitCause::window);
+  EXPECT_EQ(explain().lane_others_queued, 3u);
+}
+
+TEST(Explain, AnOldHeadWaitsForTheTurnOfOldOnes) {
+  WorldShape shape;
+  shape.policy = Policy::strict;
+  shape.limits.age_max = std::chrono::milliseconds{1};
+  World world(shape);
+  world.open_lane(0, kS, 8, kS);
+  world.open_session(0);
+  world.submit(0, kUser, kS);
+  world.submit(0, kBg, kS);
+  world.submit(0, kBg, kS);
+  const OwnerId second = world.last();
+  world.advance(std::chrono::milliseconds{2});
+  for (int i = 0; i < 10; ++i) world.submit(0, kUser, kS);
+  EXPECT_EQ(world.core.explain(second)->cause, WaitCause::order);
+  world.end_oldest();
+  // The first old one went before its turn. Eight chunks of others later it is the second one's
+  // turn.
+  EXPECT_EQ(world.core.explain(second)->cause, WaitCause::aging);
+  EXPECT_EQ(world.core.explain(second)->aging_owed_bytes, 8 * kS);
+  for (int i = 0; i < 8; ++i) world.end_oldest();
+  EXPECT_EQ(world.core.explain(second)->cause, WaitCause::window);
+  world.end_oldest();
+  EXPECT_EQ(world.core.explain(second)->cause, WaitCause::none);
 }
 
 TEST(Limits, ContradictionsAreRefusedWhenTheyAreSet) {
@@ -135,6 +188,15 @@ TEST(Limits, ContradictionsAreRefusedWhenTheyAreSet) {
   Limits bad = good;
   bad.host.owners = 65;
   refused(bad, "host.owners");
+  bad = good;
+  bad.classes[index_of(kBg)].in_flight_bytes = kLeastCap - 1;
+  refused(bad, "classes[4].in_flight_bytes");
+  bad = good;
+  bad.client_in_flight_bytes = 1;
+  refused(bad, "client_in_flight_bytes");
+  bad = good;
+  bad.age_max = Duration{-1};
+  refused(bad, "age_max");
   bad = good;
   bad.internal_reserve = {65, 0, 0};
   refused(bad, "internal_reserve");
@@ -191,7 +253,7 @@ TEST(Limits, TheLargestNumbersOfEverythingWorkTogether) {
   World world(shape);
   world.open_lane(511, kS, 4, kS);
   world.open_session(511, 511);
-  world.submit(511, kFg, 100, 511);
+  world.submit(511, kUser, 100, 511);
   ASSERT_EQ(world.in_flight.size(), 1u);
   EXPECT_EQ(world.in_flight[0].lane, LaneId{511});
   world.end_all();

@@ -65,7 +65,7 @@ Model::Model(std::uint64_t seed) : world_(shape_of(seed)) {
   for (std::uint16_t l = 0; l < kLanes; ++l) {
     const std::uint64_t bytes = (4 + 4 * std::uint64_t{l}) * kChunk;
     world_.open_lane(l, bytes, 6, kChunk);
-    lanes_[l] = {bytes, 6, kChunk, 0};
+    lanes_[l] = {bytes, 6, kChunk, 0, {}};
   }
   for (std::uint32_t s = 0; s < kSessions; ++s) world_.open_session(s, client_of(s), 24);
   world_.open_session(kInternalSession, 3, 24, bit_of(ClassId::internal));
@@ -125,12 +125,16 @@ void Model::apply(const Step& op) {
     case StepKind::window:
     case StepKind::policy:
     case StepKind::weights:
+    case StepKind::caps:
+    case StepKind::client:
+    case StepKind::age:
     case StepKind::drain:
     case StepKind::resume: change(op); break;
     case StepKind::reopen: reopen(op); break;
   }
   // What is due is done before the next step, as the shell does it.
   while (world_.core.next_deadline() && *world_.core.next_deadline() <= world_.now) {
+    follow();
     world_.handle(Tick{});
   }
   follow();
@@ -274,6 +278,8 @@ void Model::reopen(const Step& op) {
   }
   follow();
   for (const auto& [id, owner] : owners_) RC_ASSERT(owner.session != session);
+  rules_changed();
+  client_caps_[client_of(session)] = 0;  // what its session brings along
   world_.open_session(session, client_of(session), 24);
 }
 
@@ -283,23 +289,48 @@ void Model::change(const Step& op) {
   } else if (op.kind == StepKind::resume) {
     world_.handle(ResumeRequested{});
   } else if (op.kind == StepKind::policy) {
-    // `direct` is left out: it ignores the windows that are checked here.
-    const Policy policies[] = {Policy::fifo, Policy::strict, Policy::wdrr};
-    RC_ASSERT(world_.core.set_policy(policies[op.a % 3]) == StatusCode::ok);
+    rules_changed();
+    const Policy policies[] = {Policy::fifo, Policy::strict, Policy::wdrr, Policy::direct};
+    RC_ASSERT(world_.core.set_policy(policies[op.a % 4]) == StatusCode::ok);
     world_.take_effects();
-  } else if (op.kind == StepKind::weights) {
-    Limits limits = world_.core.limits();
-    limits.classes[1 + op.a % 4].weight = 1 + op.b % 9;
-    RC_ASSERT(world_.core.set_limits(limits, nullptr) == StatusCode::ok);
-    world_.take_effects();
+  } else if (op.kind == StepKind::client) {
+    rules_changed();
+    const std::uint32_t client = op.a % (kSessions / 2);
+    client_caps_[client] = op.b % 3 == 0 ? 0 : (1 + op.b % 10) * 4 * kKiB;
+    world_.handle(ClientChanged{ClientKey{client}, 1 + op.c % 5, client_caps_[client]});
+  } else if (op.kind == StepKind::window) {
+    change_window(op);
   } else {
-    const std::uint16_t l = static_cast<std::uint16_t>(op.a % kLanes);
-    LaneShape& lane = lanes_[l];
-    lane = {(1 + op.b % 12) * 8 * kKiB, 1 + op.c % 8,
-            std::min<std::uint64_t>(kChunk, (1 + op.b % 12) * 8 * kKiB), 0};
-    lane.over = world_.core.lane_totals(LaneId{l}).in_flight_bytes;
-    world_.handle(LaneWindowChanged{LaneId{l}, lane.bytes, lane.chunks, kChunk});
+    rules_changed();
+    change_limits(op);
   }
+}
+
+void Model::change_limits(const Step& op) {
+  Limits limits = world_.core.limits();
+  ClassLimits& cls = limits.classes[1 + op.a % 4];
+  if (op.kind == StepKind::weights) {
+    cls.weight = 1 + op.b % 9;
+    cls.strict = op.c % 4 == 0;
+  } else if (op.kind == StepKind::caps) {
+    cls.in_flight_bytes = op.b % 3 == 0 ? 0 : (1 + op.b % 16) * 4 * kKiB;
+    cls.reserve_bytes = op.c % 3 == 0 ? 0 : (op.c % 9) * 8 * kKiB;
+    limits.client_in_flight_bytes = op.c % 4 == 0 ? (1 + op.c % 20) * 4 * kKiB : 0;
+  } else {
+    limits.age_max = Duration{std::chrono::milliseconds{op.b % 3 * 2}};
+  }
+  RC_ASSERT(world_.core.set_limits(limits, nullptr) == StatusCode::ok);
+  world_.take_effects();
+}
+
+void Model::change_window(const Step& op) {
+  const std::uint16_t l = static_cast<std::uint16_t>(op.a % kLanes);
+  LaneShape& lane = lanes_[l];
+  rules_changed();
+  lane.bytes = (1 + op.b % 12) * 8 * kKiB;
+  lane.chunks = 1 + op.c % 8;
+  lane.largest = std::min<std::uint64_t>(kChunk, lane.bytes);
+  world_.handle(LaneWindowChanged{LaneId{l}, lane.bytes, lane.chunks, kChunk});
 }
 
 void Model::finish() {

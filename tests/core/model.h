@@ -30,11 +30,14 @@ enum class StepKind : std::uint8_t {
   window,
   policy,
   weights,
+  caps,
+  client,
+  age,
   reopen,
   drain,
   resume,
 };
-inline constexpr std::uint32_t kStepKinds = 21;
+inline constexpr std::uint32_t kStepKinds = 24;
 
 struct Step {
   StepKind kind{};
@@ -66,7 +69,17 @@ class Model {
     std::uint64_t bytes = 0;
     std::uint32_t chunks = 0;
     std::uint64_t largest = 0;
-    std::uint64_t over = 0;  // what was in flight beyond a window when it shrank
+    std::uint64_t over = 0;  // what users had in flight when a rule changed
+    std::array<std::uint64_t, kMaxClasses> over_of{};  // the same, of each class
+  };
+  // What a lane has in flight, and what it may still take, by the rules as they are written.
+  struct LaneUse {
+    std::uint64_t bytes = 0;
+    std::uint32_t chunks = 0;
+    std::array<std::uint64_t, kMaxClasses> of{};  // bytes
+    std::uint32_t foreground_chunks = 0;
+
+    std::uint64_t users() const { return bytes - of[0]; }
   };
 
   void submit(std::uint32_t session, ClassId cls, std::vector<OwnerSpec> specs);
@@ -80,13 +93,26 @@ class Model {
   void stale(const Step& op);
   void reopen(const Step& op);
   void change(const Step& op);
+  void change_limits(const Step& op);
+  void change_window(const Step& op);
+  void rules_changed();
 
   void follow();
   void follow_ends();
   void follow_dispatches();
   void check_order(const Owner& owner) const;
+  void check_urgency(const Owner& owner) const;
   void check_totals() const;
   void check_lanes() const;
+  void check_flight(std::uint16_t lane, const LaneUse& use) const;
+  void check_clients() const;
+  LaneUse use_of(std::uint16_t lane) const;
+  std::uint64_t in_flight_of(std::uint32_t client) const;
+  std::uint64_t cap_of(std::uint32_t client) const;
+  bool classes_count() const;
+  bool has_room(std::uint16_t lane, const LaneUse& use, std::size_t cls) const;
+  bool waits(const OwnerId& id, const Owner& owner) const;
+  bool may_go(const Owner& owner, const LaneUse& use) const;
   void check_credit() const;
   void mix(std::uint64_t value);
   std::uint32_t client_of(std::uint32_t session) const { return session / 2; }
@@ -97,6 +123,8 @@ class Model {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<OwnerSpec, ClassId>> pending_;
   std::vector<OwnerId> unrouted_;
   std::map<std::uint16_t, LaneShape> lanes_;
+  std::map<std::uint32_t, std::uint64_t> client_caps_;
+  std::map<std::uint32_t, std::uint64_t> client_over_;  // in flight when a rule changed
   std::set<ChunkId> dead_;
   std::set<OwnerId> ended_;
   std::uint64_t order_ = 0;

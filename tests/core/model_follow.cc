@@ -49,6 +49,7 @@ void Model::follow() {
   world_.forget();
   check_totals();
   check_lanes();
+  check_clients();
   check_credit();
 }
 
@@ -83,6 +84,7 @@ void Model::follow_dispatches() {
     Owner& owner = it->second;
     RC_ASSERT(owner.routed && owner.spec.lane == chunk.lane);
     check_order(owner);
+    check_urgency(owner);
     // The chunk is the beginning of something that was not handed over.
     const auto range = owner.todo.find(chunk.local_offset);
     RC_ASSERT(range != owner.todo.end());
@@ -94,7 +96,7 @@ void Model::follow_dispatches() {
   }
 }
 
-// First in, first out within (class, client, lane); under `fifo` within the lane of all users.
+// First in, first out within (class, session, lane); under `fifo` within the lane of all users.
 void Model::check_order(const Owner& owner) const {
   const bool fifo = world_.core.policy() == Policy::fifo && owner.cls != ClassId::internal;
   for (const auto& [id, other] : owners_) {
@@ -102,8 +104,7 @@ void Model::check_order(const Owner& owner) const {
     const std::optional<OwnerView> view = world_.core.find_owner(id);
     RC_ASSERT(view.has_value());
     if (view->state == OwnerState::draining) continue;
-    const bool same_leaf =
-        other.cls == owner.cls && client_of(other.session) == client_of(owner.session);
+    const bool same_leaf = other.cls == owner.cls && other.session == owner.session;
     const bool same_queue = fifo ? other.cls != ClassId::internal : same_leaf;
     if (same_queue) RC_ASSERT(other.order >= owner.order);
   }
@@ -134,33 +135,6 @@ void Model::check_totals() const {
     const auto it = live.find(static_cast<ClassId>(c));
     RC_ASSERT(totals.queued_owners + totals.in_flight_owners ==
               (it == live.end() ? 0 : it->second));
-  }
-}
-
-// No window is exceeded, and none that has room leaves an eligible chunk behind.
-void Model::check_lanes() const {
-  for (const auto& [l, shape] : lanes_) {
-    std::uint64_t bytes = 0;
-    std::uint64_t users = 0;
-    std::uint32_t chunks = 0;
-    OwnerId waits;
-    for (const auto& [id, owner] : owners_) {
-      if (owner.spec.lane != LaneId{l}) continue;
-      for (const auto& [chunk, sent] : owner.flying) {
-        bytes += sent.length;
-        users += owner.cls == ClassId::internal ? 0 : sent.length;
-        chunks += 1;
-      }
-      const std::optional<OwnerView> view = world_.core.find_owner(id);
-      if (owner.routed && !owner.todo.empty() && view->state != OwnerState::draining) waits = id;
-    }
-    const LaneTotals totals = world_.core.lane_totals(LaneId{l});
-    RC_ASSERT(totals.in_flight_bytes == bytes && totals.in_flight_chunks == chunks);
-    RC_ASSERT(users <= std::max(shape.bytes, shape.over));
-    const bool room = bytes + shape.largest <= shape.bytes && chunks < shape.chunks;
-    if (room && waits.valid()) {
-      RC_ASSERT(world_.core.explain(waits)->cause == WaitCause::backoff);
-    }
   }
 }
 

@@ -8,7 +8,7 @@
 namespace tentq::core {
 namespace {
 
-constexpr ClassId kFg = ClassId::foreground;
+constexpr ClassId kUser = ClassId::standard;
 constexpr ClassId kBg = ClassId::background;
 constexpr std::uint64_t kS = 64 * kKiB;
 
@@ -40,7 +40,7 @@ TEST(Fifo, KeepsTheOrderOfArrivalAcrossClassesAndClients) {
   world.open_lane(0, kS, 1, kS);
   world.open_session(0, 0);
   world.open_session(1, 1);
-  const ClassId classes[] = {kBg, kFg, ClassId::standard, kFg, kBg, ClassId::prefetch};
+  const ClassId classes[] = {kBg, kUser, ClassId::standard, kUser, kBg, ClassId::prefetch};
   for (std::uint64_t i = 0; i < 6; ++i) {
     world.submit(static_cast<std::uint32_t>(i % 2), classes[i], i + 1);
   }
@@ -66,14 +66,14 @@ TEST(Strict, TheMostUrgentClassGoesFirst) {
   World world(shape_of(Policy::strict));
   world.open_lane(0, kS, 1, kS);
   world.open_session(0);
-  for (const ClassId cls : {kBg, ClassId::prefetch, ClassId::standard, kFg}) {
+  for (const ClassId cls : {kBg, ClassId::prefetch, ClassId::standard, kUser}) {
     world.submit(0, cls, 2 * kS);
   }
   world.end_all();
   std::vector<ClassId> order;
   for (const OwnerEnded& end : world.ended) order.push_back(end.cls);
   // The first chunk went out before the others came.
-  EXPECT_EQ(order, (std::vector<ClassId>{kFg, ClassId::standard, ClassId::prefetch, kBg}));
+  EXPECT_EQ(order, (std::vector<ClassId>{kUser, ClassId::standard, ClassId::prefetch, kBg}));
 }
 
 TEST(Strict, InternalWorkGoesBeforeEverythingUnderEveryPolicy) {
@@ -82,7 +82,7 @@ TEST(Strict, InternalWorkGoesBeforeEverythingUnderEveryPolicy) {
     world.open_lane(0, kS, 1, kS);
     world.open_session(0);
     world.open_session(1, 1, 16, bit_of(ClassId::internal));
-    for (int i = 0; i < 3; ++i) world.submit(0, kFg, 10);
+    for (int i = 0; i < 3; ++i) world.submit(0, kUser, 10);
     OwnerSpec spec = world.spec(1, 10);
     spec.internal = true;
     world.forget();
@@ -94,14 +94,14 @@ TEST(Strict, InternalWorkGoesBeforeEverythingUnderEveryPolicy) {
 
 TEST(Wdrr, ClassesShareByWeightInBytes) {
   WorldShape shape = shape_of(Policy::wdrr);
-  shape.limits.classes[index_of(kFg)].weight = 2;
+  shape.limits.classes[index_of(kUser)].weight = 2;
   shape.limits.classes[index_of(kBg)].weight = 1;
   World world(shape);
   world.open_lane(0, kS, 1, kS);
   world.open_session(0, 0);
   world.open_session(1, 1);
   // Foreground in small owners, background in large ones: it is bytes that count.
-  for (int i = 0; i < 60; ++i) world.submit(0, kFg, kS / 2);
+  for (int i = 0; i < 60; ++i) world.submit(0, kUser, kS / 2);
   for (int i = 0; i < 20; ++i) world.submit(1, kBg, 2 * kS);
   world.end_oldest();
   auto bytes = bytes_of_next(world, 60, session_of);
@@ -171,7 +171,7 @@ TEST(Wdrr, AFullLaneBlocksNobody) {
   world.open_lane(1, kS, 1, kS);
   world.open_session(0, 0);
   world.open_session(1, 1);
-  for (int i = 0; i < 10; ++i) world.submit(0, kFg, kS, 0);
+  for (int i = 0; i < 10; ++i) world.submit(0, kUser, kS, 0);
   for (int i = 0; i < 10; ++i) world.submit(1, kBg, kS, 1);
   // Lane 0 is jammed: its only chunk never ends. Lane 1 goes on as if it were alone.
   for (int i = 0; i < 10; ++i) {
@@ -186,7 +186,7 @@ TEST(Wdrr, OrderIsKeptInALeaf) {
   World world(shape_of(Policy::wdrr));
   world.open_lane(0, 4 * kS, 4, kS);
   world.open_session(0);
-  for (std::uint64_t i = 1; i <= 30; ++i) world.submit(0, kFg, i);
+  for (std::uint64_t i = 1; i <= 30; ++i) world.submit(0, kUser, i);
   world.end_all();
   ASSERT_EQ(world.dispatched.size(), 30u);
   for (std::uint64_t i = 0; i < 30; ++i) EXPECT_EQ(world.dispatched[i].length, i + 1);
@@ -194,17 +194,17 @@ TEST(Wdrr, OrderIsKeptInALeaf) {
 
 TEST(Wdrr, NewWeightsHoldFromThenOn) {
   WorldShape shape = shape_of(Policy::wdrr);
-  shape.limits.classes[index_of(kFg)].weight = 1;
+  shape.limits.classes[index_of(kUser)].weight = 1;
   World world(shape);
   world.open_lane(0, kS, 1, kS);
   world.open_session(0, 0);
   world.open_session(1, 1);
-  for (int i = 0; i < 100; ++i) world.submit(0, kFg, kS);
+  for (int i = 0; i < 100; ++i) world.submit(0, kUser, kS);
   for (int i = 0; i < 100; ++i) world.submit(1, kBg, kS);
   auto bytes = bytes_of_next(world, 20, session_of);
   EXPECT_EQ(bytes[0], 10 * kS);
   Limits limits = world.core.limits();
-  limits.classes[index_of(kFg)].weight = 4;
+  limits.classes[index_of(kUser)].weight = 4;
   ASSERT_EQ(world.core.set_limits(limits, nullptr), StatusCode::ok);
   bytes = bytes_of_next(world, 50, session_of);
   EXPECT_GE(bytes[0], 38 * kS);
@@ -218,7 +218,7 @@ TEST(PolicySwitch, LosesNoOwnerAndKeepsTheOrderOfLeaves) {
   world.open_session(0, 0);
   world.open_session(1, 1);
   for (std::uint64_t i = 1; i <= 30; ++i) {
-    world.submit(static_cast<std::uint32_t>(i % 2), i % 3 == 0 ? kFg : kBg, i,
+    world.submit(static_cast<std::uint32_t>(i % 2), i % 3 == 0 ? kUser : kBg, i,
                  static_cast<std::uint16_t>(i % 2));
   }
   const Policy turns[] = {Policy::fifo, Policy::strict, Policy::direct, Policy::wdrr, Policy::fifo};

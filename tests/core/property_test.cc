@@ -1,13 +1,13 @@
-// Random operations on the core beside the naive model, random shares, and the same decisions for
-// the same seed. `--long` runs each property 20 times. RapidCheck prints the seed and, for what
+// Random operations on the core beside the naive model, the order of chunks, and the same decisions
+// for the same seed. `--long` runs each property 20 times. RapidCheck prints the seed and, for what
 // fails, the shortest operations that it finds.
 #include <rapidcheck.h>
 
 #include <cstdio>
 #include <cstring>
-#include <random>
 
 #include "tests/core/model.h"
+#include "tests/core/order_properties.h"
 
 namespace {
 
@@ -73,68 +73,6 @@ void zero_admits_nothing() {
   for (const OwnerEnded& end : world.ended) RC_ASSERT(!may_retry(end.reason));
 }
 
-// P5: two classes, or two clients of one class, with work all the time share by weight, in bytes,
-// to within a quantum and a chunk of each.
-void shares_by_weight() {
-  const bool classes = *rc::gen::arbitrary<bool>();
-  const std::uint32_t weights[] = {*rc::gen::inRange(1u, 9u), *rc::gen::inRange(1u, 9u)};
-  constexpr std::uint64_t kS = 4096;
-  WorldShape shape;
-  shape.check = false;
-  if (classes) {
-    shape.limits.classes[1].weight = weights[0];
-    shape.limits.classes[2].weight = weights[1];
-  }
-  World world(shape);
-  world.open_lane(0, kS * *rc::gen::inRange(1u, 5u), 8, kS);
-  for (std::uint32_t s = 0; s < 2; ++s) {
-    SessionOpened event;
-    event.session = SessionId{s};
-    event.client = ClientKey{s};
-    event.weight = classes ? 1 : weights[s];
-    event.slots = 1024;
-    event.class_mask = bit_of(static_cast<ClassId>(classes ? 1 + s : 4));
-    event.limit = {1000, kGiB, 1000};
-    world.open_session(s + 2, s, 1024, event.class_mask);
-    world.close(s + 2);
-    world.handle(event);
-  }
-  std::mt19937_64 random(*rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>()));
-  std::uint32_t slots[2] = {};
-  std::uint64_t left[2] = {};
-  double share[2] = {};
-  std::size_t seen = 0;
-  const auto top_up = [&](std::uint32_t s) {
-    while (left[s] < 40 * kS) {
-      OwnerSpec spec;
-      spec.slot = slots[s]++ % 1024;
-      spec.lane = LaneId{0};
-      spec.length = kS / 4 + random() % (3 * kS);
-      const std::vector<OwnerSpec> specs{spec};
-      const ClassId cls = static_cast<ClassId>(classes ? 1 + s : 4);
-      world.hold_effects = true;
-      world.handle(Submitted{SessionId{s}, cls, false, Reason::none, specs});
-      world.hold_effects = false;
-      left[s] += spec.length;
-    }
-  };
-  for (int step = 0; step < 400; ++step) {
-    top_up(0);
-    top_up(1);
-    world.take_effects();
-    for (; seen < world.dispatched.size(); ++seen) {
-      const DispatchChunk& chunk = world.dispatched[seen];
-      const std::uint32_t s = chunk.session.value();
-      left[s] -= chunk.length;
-      share[s] += static_cast<double>(chunk.length) / weights[s];
-      const double bound =
-          kS + static_cast<double>(kS) / weights[0] + static_cast<double>(kS) / weights[1];
-      RC_ASSERT(std::abs(share[0] - share[1]) <= bound);
-    }
-    world.end_oldest();
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -144,7 +82,11 @@ int main(int argc, char** argv) {
     good = rc::check("the core follows the model", follows_the_model) && good;
     good = rc::check("the same seed decides the same", decides_the_same) && good;
     good = rc::check("a limit of zero admits nothing", zero_admits_nothing) && good;
-    good = rc::check("classes and clients share by weight", shares_by_weight) && good;
+    good = rc::check("shares are by weight", shares_by_weight) && good;
+    good = rc::check("idling saves nothing", idling_saves_nothing) && good;
+    good = rc::check("old heads leave", old_heads_leave) && good;
+    good = rc::check("foreground waits for the residue only", foreground_waits_for_residue) && good;
+    good = rc::check("jams stay in their lanes", jams_stay_in_their_lanes) && good;
   }
   std::printf("%llu operations\n", static_cast<unsigned long long>(steps_done));
   return good ? 0 : 1;

@@ -6,7 +6,7 @@
 namespace tentq::core {
 namespace {
 
-constexpr ClassId kFg = ClassId::foreground;
+constexpr ClassId kUser = ClassId::standard;
 using namespace std::chrono_literals;
 
 struct Unrouted : World {
@@ -18,7 +18,7 @@ struct Unrouted : World {
     first.remote_region = RegionIndex{};
     first.remote_segment = SegmentHandle{7};
     first.remote_offset = 4096;
-    submit(0, kFg, {first});
+    submit(0, kUser, {first});
     owner = last();
   }
   OwnerId owner;
@@ -33,8 +33,8 @@ TEST(Routes, AsksOnceForARouteAndResumes) {
   EXPECT_EQ(world.routes[0].length, 1000u);
   EXPECT_EQ(world.state_of(world.owner), OwnerState::route_pending);
   EXPECT_EQ(world.core.explain(world.owner)->cause, WaitCause::route);
-  EXPECT_EQ(world.core.class_totals(kFg).route_pending_owners, 1u);
-  EXPECT_EQ(world.core.class_totals(kFg).queued_owners, 1u);
+  EXPECT_EQ(world.core.class_totals(kUser).route_pending_owners, 1u);
+  EXPECT_EQ(world.core.class_totals(kUser).queued_owners, 1u);
   world.handle(RouteResolved{world.owner, LaneId{0}, RegionIndex{9}, 64});
   ASSERT_EQ(world.dispatched.size(), 1u);
   EXPECT_EQ(world.dispatched[0].remote_region, RegionIndex{9});
@@ -70,7 +70,7 @@ TEST(Routes, ADeadlineAndACancelWorkWhileItWaits) {
   timed.deadline = 10ms;
   OwnerSpec other = world.spec(0, 1000);
   other.lane = LaneId{};
-  world.submit(0, kFg, {timed, other});
+  world.submit(0, kUser, {timed, other});
   world.cancel(world.last());
   ASSERT_EQ(world.ended.size(), 1u);
   EXPECT_EQ(world.ended[0].state, TaskState::canceled);

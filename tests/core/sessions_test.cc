@@ -6,7 +6,7 @@
 namespace tentq::core {
 namespace {
 
-constexpr ClassId kFg = ClassId::foreground;
+constexpr ClassId kUser = ClassId::standard;
 constexpr std::uint64_t kS = 64 * kKiB;
 
 TEST(SessionDeath, QueuedOwnersEndAtOnceAndChunksInFlightDrain) {
@@ -14,8 +14,8 @@ TEST(SessionDeath, QueuedOwnersEndAtOnceAndChunksInFlightDrain) {
   world.open_lane(0, 2 * kS, 16, kS);
   world.open_session(0, 0);
   world.open_session(1, 1);
-  for (int i = 0; i < 5; ++i) world.submit(0, kFg, 4 * kS);
-  world.submit(1, kFg, kS);
+  for (int i = 0; i < 5; ++i) world.submit(0, kUser, 4 * kS);
+  world.submit(1, kUser, kS);
   world.forget();
   world.close(0);
   EXPECT_EQ(world.ended.size(), 4u);
@@ -35,7 +35,7 @@ TEST(SessionDeath, EveryOwnerIsToldBeforeTheQuiet) {
   World world;
   world.open_lane();
   world.open_session(0);
-  for (int i = 0; i < 3; ++i) world.submit(0, kFg, 100);
+  for (int i = 0; i < 3; ++i) world.submit(0, kUser, 100);
   world.forget();
   world.close(0);
   EXPECT_TRUE(world.quiet.empty());
@@ -49,7 +49,7 @@ TEST(SessionDeath, AnIdleSessionIsQuietAtOnceAndItsPlaceCanBeUsedAgain) {
   world.open_lane();
   for (int i = 0; i < 10; ++i) {
     world.open_session(0, static_cast<std::uint32_t>(i % 8));
-    world.submit(0, kFg, 100);
+    world.submit(0, kUser, 100);
     world.end_all();
     world.close(0);
     EXPECT_EQ(world.quiet.size(), static_cast<std::size_t>(i) + 1);
@@ -60,7 +60,7 @@ TEST(SessionDeath, TwiceOrOfAnUnknownSessionChangesNothing) {
   World world;
   world.open_lane();
   world.open_session(0);
-  world.submit(0, kFg, 100);
+  world.submit(0, kUser, 100);
   world.close(0);
   const std::uint64_t before = world.core.state_hash();
   world.close(0);
@@ -73,7 +73,7 @@ TEST(SessionDeath, LateCompletionsOfADeadSessionReleaseItsCharges) {
   World world;
   world.open_lane();
   world.open_session(0);
-  world.submit(0, kFg, 100);
+  world.submit(0, kUser, 100);
   world.close(0);
   EXPECT_EQ(world.core.outstanding().owners, 1u);
   world.advance(std::chrono::seconds{60});
@@ -90,11 +90,11 @@ TEST(SessionDeath, AHugeQueueIsEndedInBoundedSteps) {
   shape.check = false;
   World world(shape);
   world.open_lane(0, kS, 1, kS);
-  world.open_session(0, 0, 30'000, bit_of(kFg));
-  world.want(0, kFg, {30'000, 30'000, 30'000}, false);
+  world.open_session(0, 0, 30'000, bit_of(kUser));
+  world.want(0, kUser, {30'000, 30'000, 30'000}, false);
   std::vector<OwnerSpec> specs;
   for (int i = 0; i < 30'000; ++i) specs.push_back(world.spec(0, 1));
-  world.submit(0, kFg, specs);
+  world.submit(0, kUser, specs);
   ASSERT_EQ(world.admitted.size(), 30'000u);
   world.close(0);
   EXPECT_LT(world.ended.size(), 30'000u);
@@ -114,12 +114,12 @@ TEST(Drain, AdmitsNothingMoreAndTellsWhenNothingIsLeft) {
   World world;
   world.open_lane();
   world.open_session(0);
-  world.submit(0, kFg, 100);
+  world.submit(0, kUser, 100);
   world.handle(DrainRequested{});
   EXPECT_TRUE(world.core.draining());
   EXPECT_EQ(world.drained, 0);
   world.forget();
-  world.submit(0, kFg, 100);
+  world.submit(0, kUser, 100);
   ASSERT_EQ(world.ended.size(), 1u);
   EXPECT_EQ(world.ended[0].reason, Reason::draining);
   EXPECT_TRUE(may_retry(Reason::draining));
@@ -127,7 +127,7 @@ TEST(Drain, AdmitsNothingMoreAndTellsWhenNothingIsLeft) {
   EXPECT_EQ(world.drained, 1);
   world.handle(ResumeRequested{});
   world.forget();
-  world.submit(0, kFg, 100);
+  world.submit(0, kUser, 100);
   EXPECT_EQ(world.admitted.size(), 1u);
   EXPECT_EQ(world.drained, 0);
 }
@@ -145,9 +145,9 @@ TEST(Shutdown, EndsWhatIsQueuedAsCanceledAndLetsChunksDrain) {
   world.open_lane(0, kS, 1, kS);
   world.open_session(0, 0);
   world.open_session(1, 1);
-  world.submit(0, kFg, 100);
-  world.submit(0, kFg, 100);
-  world.submit(1, kFg, 100);
+  world.submit(0, kUser, 100);
+  world.submit(0, kUser, 100);
+  world.submit(1, kUser, 100);
   world.forget();
   world.handle(ShutdownRequested{});
   ASSERT_EQ(world.ended.size(), 2u);
@@ -156,7 +156,7 @@ TEST(Shutdown, EndsWhatIsQueuedAsCanceledAndLetsChunksDrain) {
     EXPECT_EQ(end.reason, Reason::shutdown);
   }
   EXPECT_EQ(world.drained, 0);
-  world.submit(1, kFg, 100);
+  world.submit(1, kUser, 100);
   EXPECT_EQ(world.ended.back().reason, Reason::shutdown);
   world.end_all();
   EXPECT_EQ(world.drained, 1);
@@ -167,7 +167,7 @@ TEST(Shutdown, WithASessionThatLeavesAtTheSameTime) {
   World world;
   world.open_lane(0, kS, 1, kS);
   world.open_session(0);
-  for (int i = 0; i < 3; ++i) world.submit(0, kFg, 100);
+  for (int i = 0; i < 3; ++i) world.submit(0, kUser, 100);
   world.hold_effects = true;
   world.close(0);
   world.handle(ShutdownRequested{});

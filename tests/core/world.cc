@@ -11,7 +11,11 @@ Limits small_limits(std::uint64_t owners, std::uint64_t bytes) {
   Limits limits;
   limits.host = limits.client = {owners, bytes, owners * 8};
   limits.internal_reserve = {};
-  for (ClassLimits& each : limits.classes) each.outstanding = limits.host;
+  for (ClassLimits& each : limits.classes) {
+    each = ClassLimits{};
+    each.outstanding = limits.host;
+  }
+  limits.age_max = Duration{0};
   return limits;
 }
 

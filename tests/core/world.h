@@ -18,7 +18,7 @@ constexpr std::uint64_t kGiB = 1024 * kMiB;
 
 using CreditKey = std::pair<std::uint32_t, std::size_t>;  // session, class
 
-// The same at every level, without a reserve.
+// The same at every level, without a reserve; classes of equal weight, and nothing grows old.
 Limits small_limits(std::uint64_t owners, std::uint64_t bytes);
 
 struct WorldShape {

@@ -13,7 +13,13 @@ std::string text_of(WaitCause cause) {
     case WaitCause::none: return "nothing, it is in flight";
     case WaitCause::route: return "its route";
     case WaitCause::window: return "the window of its lane";
+    case WaitCause::class_cap: return "the cap of its class";
+    case WaitCause::reserve: return "room that is not kept for other classes";
+    case WaitCause::client_cap: return "the cap of its client";
     case WaitCause::order: return "those ahead of it";
+    case WaitCause::session_order: return "other sessions of its client";
+    case WaitCause::client_order: return "other clients";
+    case WaitCause::aging: return "the next turn of old ones";
     case WaitCause::class_order: return "other classes";
     case WaitCause::backoff: return "the pause of its lane";
     case WaitCause::draining: return "its chunks in flight";

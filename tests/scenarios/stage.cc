@@ -66,13 +66,13 @@ Stage::Stage() {
 
 std::vector<std::string> Stage::play(const Block& block) {
   static const std::map<std::string, Action> kActions = {
-      {"host", &Stage::host},         {"class", &Stage::set_class}, {"limits", &Stage::limits},
-      {"lane", &Stage::lane},         {"open", &Stage::open},       {"submit", &Stage::submit},
-      {"complete", &Stage::complete}, {"fail", &Stage::fail},       {"refuse", &Stage::refuse},
-      {"late", &Stage::late},         {"cancel", &Stage::cancel},   {"route", &Stage::route},
-      {"wish", &Stage::wish},         {"advance", &Stage::advance}, {"close", &Stage::close},
-      {"policy", &Stage::policy},     {"drain", &Stage::drain},     {"resume", &Stage::resume},
-      {"shutdown", &Stage::shutdown}, {"show", &Stage::show}};
+      {"host", &Stage::host},     {"class", &Stage::set_class},   {"limits", &Stage::limits},
+      {"client", &Stage::client}, {"lane", &Stage::lane},         {"open", &Stage::open},
+      {"submit", &Stage::submit}, {"complete", &Stage::complete}, {"fail", &Stage::fail},
+      {"refuse", &Stage::refuse}, {"late", &Stage::late},         {"cancel", &Stage::cancel},
+      {"route", &Stage::route},   {"wish", &Stage::wish},         {"advance", &Stage::advance},
+      {"close", &Stage::close},   {"policy", &Stage::policy},     {"drain", &Stage::drain},
+      {"resume", &Stage::resume}, {"shutdown", &Stage::shutdown}, {"show", &Stage::show}};
   lines_.clear();
   for (const Command& command : block.commands) {
     const auto action = kActions.find(command.name);
@@ -105,21 +105,48 @@ void Stage::host(const Command& command) {
   }
 }
 
-// class foreground weight=2 owners=3
+// class foreground weight=2 owners=3 cap=1MiB reserve=64KiB strict=1; at run time, once a lane is
+// open. What is not named stays.
 void Stage::set_class(const Command& command) {
-  ClassLimits& limits = shape_.limits.classes[index_of(class_named(word(command, 0)))];
+  Limits changed = world_ ? world_->core.limits() : shape_.limits;
+  ClassLimits& limits = changed.classes[index_of(class_named(word(command, 0)))];
   read_amounts(command, &limits.outstanding);
   limits.weight = static_cast<std::uint32_t>(number(command, "weight", limits.weight));
+  limits.strict = number(command, "strict", limits.strict ? 1 : 0) != 0;
+  limits.in_flight_bytes = number(command, "cap", limits.in_flight_bytes);
+  limits.reserve_bytes = number(command, "reserve", limits.reserve_bytes);
+  change_limits(changed);
 }
 
-// limits owners=2: of the host, at run time
+void Stage::change_limits(const core::Limits& changed) {
+  if (!world_) {
+    shape_.limits = changed;
+    return;
+  }
+  std::string why;
+  const StatusCode status = world_->core.set_limits(changed, &why);
+  say("limits " + std::string(to_string(status)) + (why.empty() ? "" : ": " + why));
+  world_->take_effects();
+}
+
+// client 3 weight=2 cap=1MiB
+void Stage::client(const Command& command) {
+  ClientChanged event;
+  event.client = ClientKey{static_cast<std::uint32_t>(parse_bytes(word(command, 0)))};
+  event.weight = static_cast<std::uint32_t>(number(command, "weight", 1));
+  event.in_flight_bytes = number(command, "cap", 0);
+  world().handle(event);
+}
+
+// limits owners=2 age_max=10ms client_cap=1MiB: of the host, at run time
 void Stage::limits(const Command& command) {
   Limits changed = world().core.limits();
   read_amounts(command, &changed.host);
-  std::string why;
-  const StatusCode status = world().core.set_limits(changed, &why);
-  say("limits " + std::string(to_string(status)) + (why.empty() ? "" : ": " + why));
-  world().take_effects();
+  changed.client_in_flight_bytes = number(command, "client_cap", changed.client_in_flight_bytes);
+  if (command.settings.contains("age_max")) {
+    changed.age_max = Duration{parse_ns(command.settings.at("age_max"))};
+  }
+  change_limits(changed);
 }
 
 // lane 0 window=256KiB chunks=8 chunk=64KiB; an open lane gets another window

@@ -27,6 +27,7 @@ class Stage {
   void host(const Command& command);
   void set_class(const Command& command);
   void limits(const Command& command);
+  void client(const Command& command);
   // Events.
   void lane(const Command& command);
   void open(const Command& command);
@@ -52,6 +53,7 @@ class Stage {
   void show_bytes();
 
   core::World& world();
+  void change_limits(const core::Limits& changed);
   void note(const core::Effect& effect);
   void note_end(const core::OwnerEnded& end);
   void say(const std::string& line) { lines_.push_back(line); }

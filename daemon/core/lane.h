@@ -1,0 +1,138 @@
+// One lane: what it has in flight, of which class, and what room that leaves for each class.
+// Conductor thread. Bytes and nanoseconds.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "daemon/core/amounts.h"
+#include "proto/classes.h"
+
+namespace tentq::core {
+
+inline constexpr std::uint32_t kForeground = static_cast<std::uint32_t>(ClassId::foreground);
+
+struct ClassOnLane {
+  std::uint64_t in_flight = 0;
+  std::uint64_t most = kMost;  // in flight
+  std::uint64_t reserve = 0;   // part of the window that other classes leave to it
+  std::uint64_t need = 0;      // bytes that a chunk which is next lacked; 0 = none did
+
+  std::uint64_t unused_reserve() const { return minus_saturating(reserve, in_flight); }
+};
+
+// Users fill a lane up to its window W, each class up to its cap and beside what is reserved for
+// the others. Foreground has, beyond W, H = max(2S, floor / 2) of its own, so that it never waits
+// for others to make room: the first H bytes of foreground do not count for the others. Internal
+// work shares the window and has room of its own too: max(S, W / 8) and an eighth of the chunks.
+struct Lane {
+  std::uint64_t in_flight_bytes = 0;
+  std::uint64_t window_bytes = 0;  // W
+  std::uint32_t in_flight_chunks = 0;
+  std::uint32_t window_chunks = 0;
+  std::uint64_t foreground_room = 0;  // H; 0 while classes do not count
+  std::uint64_t reserved = 0;         // sum of the classes' reserves; leaves S to everybody
+  std::uint32_t foreground_room_chunks = 0;
+  std::uint32_t foreground_chunks = 0;  // part of in_flight_chunks
+  std::uint8_t ready = 0;               // classes that it takes a chunk of: their bits
+  bool open = false;
+  bool capped = false;                // a class has a cap
+  bool held = false;                  // something needs more room than there is
+  std::int64_t paused_until_ns = 0;   // 0 = not paused
+  std::uint64_t queued_bytes = 0;     // not handed over, of owners with this lane
+  std::uint64_t queued_owners = 0;    // with something to hand over
+  std::uint64_t largest_chunk = 0;    // S, or all of a window that is smaller; at most 1 TiB
+  std::uint64_t chunk_bytes = 0;      // S
+  std::uint64_t internal_bytes = 0;   // part of in_flight_bytes
+  std::uint32_t internal_chunks = 0;  // part of in_flight_chunks
+  std::uint32_t pauses = 0;           // in a row, without a chunk that ended well
+  std::uint64_t internal_need = 0;
+  std::array<ClassOnLane, kMaxClasses> classes{};  // of users
+
+  std::uint64_t internal_room_bytes() const { return std::max(largest_chunk, window_bytes / 8); }
+  std::uint32_t internal_room_chunks() const { return std::max(1u, window_chunks / 8); }
+  bool has_internal_room(std::uint64_t bytes) const {
+    const bool shared = in_flight_chunks < window_chunks &&
+                        bytes <= minus_saturating(window_bytes, in_flight_bytes);
+    return shared || (internal_chunks < internal_room_chunks() &&
+                      bytes <= minus_saturating(internal_room_bytes(), internal_bytes));
+  }
+
+  // Of the window, for other classes than this one.
+  std::uint64_t kept_from(std::uint32_t cls) const {
+    std::uint64_t kept = 0;
+    for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+      if (c != cls) kept += classes[c].unused_reserve();
+    }
+    return kept;
+  }
+
+  // What is left of the window for a class of users, whatever its cap.
+  std::uint64_t window_room(std::uint32_t cls) const {
+    const std::uint64_t foreground = classes[kForeground].in_flight;
+    const std::uint64_t kept = reserved == 0 ? 0 : kept_from(cls);
+    if (cls != kForeground) {
+      const std::uint64_t own = std::min(foreground, foreground_room);
+      return minus_saturating(window_bytes, plus_saturating(in_flight_bytes - own, kept));
+    }
+    const std::uint64_t others =
+        std::min(window_bytes, plus_saturating(in_flight_bytes - foreground, kept));
+    return minus_saturating(plus_saturating(window_bytes, foreground_room), foreground + others);
+  }
+  bool has_slot(std::uint32_t cls) const {
+    const std::uint32_t others = in_flight_chunks - foreground_chunks;
+    if (cls == kForeground) {
+      return foreground_chunks + std::min(others, window_chunks) <
+             window_chunks + foreground_room_chunks;
+    }
+    return others + minus_saturating(foreground_chunks, foreground_room_chunks) < window_chunks;
+  }
+  std::uint64_t cap_room(std::uint32_t cls) const {
+    return minus_saturating(classes[cls].most, classes[cls].in_flight);
+  }
+  // What a class is held for may be a longer chunk of another one, which its own cap knows nothing
+  // of.
+  bool cap_allows(std::uint32_t cls, std::uint64_t need) const {
+    return std::min(need, classes[cls].most) <= cap_room(cls);
+  }
+  bool has_room(std::uint32_t cls, std::uint64_t bytes) const {
+    return has_slot(cls) && bytes <= window_room(cls) && bytes <= cap_room(cls);
+  }
+
+  // The next chunk in order does not fit: nothing of what shares its room goes before it.
+  void hold(std::uint32_t cls, std::uint64_t bytes) {
+    held = true;
+    classes[cls].need = bytes;
+    if (bytes <= window_room(cls)) return;  // its cap: no matter of the others
+    for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+      const bool of_its_own = classes[c].unused_reserve() != 0 ||
+                              (c == kForeground && classes[c].in_flight < foreground_room);
+      if (!of_its_own) classes[c].need = std::max(classes[c].need, bytes);
+    }
+  }
+  void drop_holds() {
+    if (held) {
+      for (ClassOnLane& each : classes) each.need = 0;
+    }
+    held = false;
+    internal_need = 0;
+  }
+  // Bits of the classes whose next chunk may fit.
+  std::uint8_t classes_with_room() const {
+    constexpr std::uint32_t kOthers = kClientClassMask & ~(1u << kForeground);
+    std::uint32_t bits = 0;
+    if (!held && !capped && reserved == 0) {
+      if (has_slot(kForeground) && window_room(kForeground) != 0) bits = 1u << kForeground;
+      if (has_slot(kForeground + 1) && window_room(kForeground + 1) != 0) bits |= kOthers;
+      return static_cast<std::uint8_t>(bits);
+    }
+    for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+      const std::uint64_t need = std::max<std::uint64_t>(1, classes[c].need);
+      if (has_slot(c) && need <= window_room(c) && cap_allows(c, need)) bits |= 1u << c;
+    }
+    return static_cast<std::uint8_t>(bits & kClientClassMask);
+  }
+};
+
+}  // namespace tentq::core
