@@ -16,8 +16,10 @@ constexpr Duration kPollSockets = std::chrono::microseconds{50};
 // Looks between two readings of the clock while spinning.
 constexpr int kGlances = 8;
 
-// Handlers that run before the rings have their turn again.
+// Handlers that run before the rings have their turn again, and how long: a question may cost more
+// than a message, and who asks without end shall not hold up transfers.
 constexpr std::size_t kHandlersPerTurn = 64;
+constexpr Duration kSocketsPerTurn = std::chrono::microseconds{200};
 
 inline void relax() {
 #if defined(__x86_64__)
@@ -72,8 +74,12 @@ void Conductor::run() {
 // Bounded: a descriptor that stays readable until the next turn clears it must not keep the
 // handlers running for ever.
 std::size_t Conductor::poll_sockets() {
+  const Time end = monotonic_now() + kSocketsPerTurn;
   std::size_t ran = 0;
-  while (ran < kHandlersPerTurn && io_.poll_one() > 0) ++ran;
+  while (ran < kHandlersPerTurn && io_.poll_one() > 0) {
+    ++ran;
+    if (monotonic_now() >= end) break;
+  }
   return ran;
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/post.hpp>
+#include <vector>
 
 namespace tentq {
 namespace {
@@ -75,6 +76,27 @@ TEST(ConductorTest, WorkPostponesSleep) {
   conductor.run();
   EXPECT_GE(steps.works, 1000);
   EXPECT_GE(steps.parks, 1);
+}
+
+TEST(ConductorTest, ALongHandlerLetsTheRingsHaveTheirTurnBeforeTheNext) {
+  boost::asio::io_context io;
+  const auto guard = boost::asio::make_work_guard(io);
+  ScriptedSteps steps;
+  std::vector<int> turns;
+  for (int i = 0; i < 8; ++i) {
+    boost::asio::post(io, [&] {
+      for (const Time begin = monotonic_now(); monotonic_now() - begin < 250us;) {
+      }
+      turns.push_back(steps.works);
+      steps.done = turns.size() == 8;
+    });
+  }
+  steps.busy_turns = 1 << 30;
+  const LoopSettings settings = quick();
+  Conductor conductor(io, steps, settings);
+  conductor.run();
+  ASSERT_EQ(turns.size(), 8u);
+  for (std::size_t i = 1; i < turns.size(); ++i) EXPECT_GT(turns[i], turns[i - 1]);
 }
 
 TEST(ConductorTest, HandlersRunWhileThereIsWork) {
