@@ -68,11 +68,11 @@ struct Explanation {
   WaitCause cause = WaitCause::none;
   std::uint64_t owners_ahead = 0;  // in its leaf
   std::uint64_t lane_in_flight_bytes = 0;
-  std::uint64_t lane_window_bytes = 0;
-  std::uint64_t lane_others_queued = 0;      // owners that wait for the same lane
-  std::uint64_t class_in_flight_bytes = 0;   // of its class, on its lane
-  std::uint64_t class_cap_bytes = 0;         // 0 = none
-  std::uint64_t lane_reserved_bytes = 0;     // of the window, kept for other classes now
+  std::uint64_t lane_window_bytes = 0;      // with the room that foreground has beyond it, for that
+  std::uint64_t lane_others_queued = 0;     // owners that wait for the same lane
+  std::uint64_t class_in_flight_bytes = 0;  // of its class, on its lane
+  std::uint64_t class_cap_bytes = 0;        // 0 = none
+  std::uint64_t lane_reserved_bytes = 0;    // of the window, kept for other classes now
   std::uint64_t client_in_flight_bytes = 0;  // of its client, on all lanes
   std::uint64_t client_cap_bytes = 0;        // 0 = none
   std::uint64_t aging_owed_bytes = 0;        // go on its lane before an old head may

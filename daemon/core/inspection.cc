@@ -43,7 +43,8 @@ Explanation State::explain(std::uint32_t index) const {
   if (owner.lane == LaneId::kInvalid) return explanation;
   const Lane& lane = lanes_[owner.lane];
   explanation.lane_in_flight_bytes = lane.in_flight_bytes;
-  explanation.lane_window_bytes = lane.window_bytes;
+  explanation.lane_window_bytes =
+      lane.window_bytes + (owner.cls == kForeground ? lane.foreground_room : 0);
   if (!owner.internal()) {
     const ClassOnLane& share = lane.classes[owner.cls];
     const std::uint64_t client_cap = client_caps_.most(owner.client);
