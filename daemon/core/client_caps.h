@@ -21,17 +21,25 @@ class ClientCaps {
   explicit ClientCaps(std::uint32_t clients) : clients_(clients) {}
 
   // For clients without a cap of their own; 0 = none.
-  void set_most(std::uint64_t bytes) { most_ = bytes; }
-  void set_most(std::uint32_t client, std::uint64_t bytes) { clients_[client].most = bytes; }
+  void set_most(std::uint64_t bytes) {
+    most_ = bytes;
+    any_ = any_ || bytes != 0;
+  }
+  void set_most(std::uint32_t client, std::uint64_t bytes) {
+    clients_[client].most = bytes;
+    any_ = any_ || bytes != 0;
+  }
   // `fifo` and `direct` know no clients, so none of them is at its cap.
   void set_in_force(bool in_force) { in_force_ = in_force; }
 
   const ClientFlight& operator[](std::uint32_t client) const { return clients_[client]; }
   std::uint64_t most(std::uint32_t client) const {
+    if (!any_) return kMost;
     const std::uint64_t own = clients_[client].most != 0 ? clients_[client].most : most_;
     return own == 0 || !in_force_ ? kMost : own;
   }
   std::uint64_t room(std::uint32_t client) const {
+    if (!any_) return kMost;
     return minus_saturating(most(client), clients_[client].in_flight);
   }
   void charge(std::uint32_t client, std::uint64_t bytes) { clients_[client].in_flight += bytes; }
@@ -49,6 +57,7 @@ class ClientCaps {
   std::vector<ClientFlight> clients_;
   std::uint64_t most_ = 0;
   bool in_force_ = true;
+  bool any_ = false;  // somebody has, or had, a cap: most hosts never do
 };
 
 }  // namespace tentq::core

@@ -29,7 +29,7 @@ void State::enter_leaf(std::uint32_t index, bool put_back) {
 
 void State::leave_leaf(std::uint32_t index, const LeafKey& key) {
   leaves_.remove(index, key);
-  picker_.left(key);
+  if (leaves_.leaf(key).count == 0) picker_.left(key);
   lanes_[key.lane].queued_owners -= 1;
 }
 

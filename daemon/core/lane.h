@@ -118,15 +118,27 @@ struct Lane {
     held = false;
     internal_need = 0;
   }
+  // The same as below where no class has a cap, a reserve or a need: has_slot() and window_room()
+  // for foreground and for one of the others, in as few steps as every chunk can afford.
+  std::uint8_t classes_of_plain_window() const {
+    constexpr std::uint32_t kOthers = kClientClassMask & ~(1u << kForeground);
+    const std::uint64_t foreground = classes[kForeground].in_flight;
+    const std::uint64_t others = in_flight_bytes - foreground;
+    const std::uint32_t other_chunks = in_flight_chunks - foreground_chunks;
+    const bool to_foreground = foreground + std::min(others, window_bytes) <
+                                   plus_saturating(window_bytes, foreground_room) &&
+                               foreground_chunks + std::min(other_chunks, window_chunks) <
+                                   window_chunks + foreground_room_chunks;
+    const bool to_others =
+        in_flight_bytes - std::min(foreground, foreground_room) < window_bytes &&
+        in_flight_chunks - std::min(foreground_chunks, foreground_room_chunks) < window_chunks;
+    return static_cast<std::uint8_t>((to_foreground ? 1u << kForeground : 0) |
+                                     (to_others ? kOthers : 0));
+  }
   // Bits of the classes whose next chunk may fit.
   std::uint8_t classes_with_room() const {
-    constexpr std::uint32_t kOthers = kClientClassMask & ~(1u << kForeground);
     std::uint32_t bits = 0;
-    if (!held && !capped && reserved == 0) {
-      if (has_slot(kForeground) && window_room(kForeground) != 0) bits = 1u << kForeground;
-      if (has_slot(kForeground + 1) && window_room(kForeground + 1) != 0) bits |= kOthers;
-      return static_cast<std::uint8_t>(bits);
-    }
+    if (!held && !capped && reserved == 0) return classes_of_plain_window();
     for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
       const std::uint64_t need = std::max<std::uint64_t>(1, classes[c].need);
       if (has_slot(c) && need <= window_room(c) && cap_allows(c, need)) bits |= 1u << c;

@@ -62,7 +62,8 @@ void Lanes::share_window(std::uint32_t index) {
     lane.reserved += each.reserve;
     lane.capped = lane.capped || has_cap;
   }
-  drop_holds(index);
+  lanes_[index].drop_holds();
+  refresh(index);
 }
 
 void Lanes::set_policy(Policy policy) {

@@ -44,13 +44,14 @@ class Lanes {
   LaneSet ready_for_internal(const LaneSet& lanes) const;
 
   // What a window learns from: a chunk goes (before it is charged), it has come back, its transport
-  // complains. Without windows there is nothing to learn.
+  // complains. Where nothing is to be learnt, nothing is measured.
   ChunkMark hand_over(std::uint32_t index, std::uint64_t bytes, std::int64_t now_ns) {
-    if (ignore_windows_) return {};
+    if (ignore_windows_ || !windows_[index].learns()) return {};
     return windows_[index].hand_over(bytes, lanes_[index].in_flight_bytes, now_ns);
   }
   void sample(std::uint32_t index, const ChunkMark& mark, std::uint64_t bytes,
               std::int64_t elsewhere_ns, std::int64_t now_ns) {
+    if (!mark.measured) return;
     windows_[index].sample(mark, bytes, elsewhere_ns, now_ns);
     if (windows_[index].bytes() != lanes_[index].window_bytes ||
         windows_[index].chunk_bytes() != lanes_[index].chunk_bytes) {
@@ -71,7 +72,8 @@ class Lanes {
       lane.classes[cls].in_flight += bytes;
       if (cls == kForeground) lane.foreground_chunks += 1;
     }
-    drop_holds(index);
+    lane.drop_holds();
+    refresh(index);
   }
   void release(std::uint32_t index, std::uint64_t bytes, std::uint32_t cls) {
     Lane& lane = lanes_[index];
@@ -87,7 +89,8 @@ class Lanes {
       lane.classes[cls].in_flight -= bytes;
       if (cls == kForeground) lane.foreground_chunks -= 1;
     }
-    refresh(index);
+    // More room takes no class away.
+    if (lane.ready != kClientClassMask) refresh(index);
   }
   bool fits(std::uint32_t lane, std::uint64_t bytes, std::uint32_t cls) const {
     if (ignore_windows_) return true;
@@ -102,6 +105,7 @@ class Lanes {
   void hold_for(std::uint32_t lane, std::uint64_t bytes, std::uint32_t cls);
   // Another chunk may be the next: a hold ends.
   void drop_holds(std::uint32_t lane) {
+    if (!lanes_[lane].held && lanes_[lane].internal_need == 0) return;
     lanes_[lane].drop_holds();
     refresh(lane);
   }

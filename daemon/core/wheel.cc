@@ -37,9 +37,8 @@ std::uint64_t Wheel::link(std::uint32_t owner, std::uint64_t due_tick) {
   return level == 0 ? tick + 1 : tick >> 8 * level << 8 * level;
 }
 
-void Wheel::drop(std::uint32_t owner) {
+void Wheel::unlink(std::uint32_t owner) {
   OwnerRecord& record = (*owners_)[owner];
-  if ((record.flags & kInWheel) == 0) return;
   record.flags &= static_cast<std::uint8_t>(~kInWheel);
   count_ -= 1;
   const OwnerExtras& extras = owners_->extras(owner);

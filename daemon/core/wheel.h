@@ -17,7 +17,9 @@ class Wheel {
   // Links the owner at its due time (OwnerExtras::due_ns); it must not be linked.
   void set(std::uint32_t owner);
   // Unlinks it; nothing when it is not linked.
-  void drop(std::uint32_t owner);
+  void drop(std::uint32_t owner) {
+    if (((*owners_)[owner].flags & kInWheel) != 0) unlink(owner);
+  }
   bool is_due(std::int64_t now_ns) const { return count_ != 0 && now_ns >= next_ns_; }
   // One owner whose bucket has ended at `now_ns`, unlinked; kNone when there is none (more).
   std::uint32_t take_due(std::int64_t now_ns);
@@ -32,6 +34,7 @@ class Wheel {
   static constexpr std::uint32_t kSlots = 256;
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
+  void unlink(std::uint32_t owner);
   std::uint32_t find_due(std::int64_t now_ns);
   std::int64_t first_ns() const;
   // Returns the tick at which the owner's bucket must be looked at.

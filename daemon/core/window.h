@@ -100,6 +100,8 @@ class LaneWindow {
   // What keeps the lane busy: rate × base + 2S, between the bounds.
   std::uint64_t floor_bytes() const { return floor_; }
   bool adaptive() const { return shape_.rules.adaptive; }
+  // Whether anything hangs on what chunks show: with a fixed window and fixed chunks nothing does.
+  bool learns() const { return adaptive() || shape_.chunk_bytes == 0; }
   // Of the chunk size that most bytes were moved with; 0 = not known.
   std::int64_t base_ns() const { return base_.of(dominant_, rate_.highest()); }
   // Latency above which the window shrinks; 0 = not known.
