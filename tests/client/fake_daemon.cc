@@ -296,7 +296,7 @@ void FakeDaemon::register_region(FakeSession& session, const RegisterRegion& mes
 void FakeDaemon::open_segment(FakeSession& session, const OpenSegment& message) {
   ++seen_.opens;
   auto reply = make_message<SegmentReply>(message.header.request);
-  FakeSegment segment{std::string(message.name.view()), message.incarnation};
+  FakeSegment segment{std::string(message.name.view()), message.incarnation, message.reattach != 0};
   FakeSession* const holder = exporter(segment);
   if (holder == nullptr && message.reattach == 0) {
     reply.status = StatusCode::not_found;

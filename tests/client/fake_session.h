@@ -25,6 +25,7 @@ struct FakeRegion {
 struct FakeSegment {
   std::string name;
   std::uint64_t incarnation = 0;
+  bool reattached = false;  // opened in an earlier life of the daemon
 };
 
 struct FakeRing {

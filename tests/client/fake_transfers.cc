@@ -112,10 +112,12 @@ bool FakeDaemon::carry_out(FakeSession& session, FakeOwner& owner) {
   if (segment == session.segments.end()) return fail(Reason::unknown_segment);
   FakeSession* const holder = exporter(segment->second);
   // An exporter that is expected back is waited for, and so are its regions.
-  const bool replayed = (cell.flags & kCellReplayed) != 0;
-  if (holder == nullptr) return replayed ? false : fail(Reason::peer_lost);
+  const bool expected = segment->second.reattached;
+  if (holder == nullptr) return expected ? false : fail(Reason::peer_lost);
   std::byte* const remote = holder->at_offset(cell.remote_offset, cell.length);
-  if (remote == nullptr) return replayed ? false : fail(Reason::out_of_range);
+  if (remote == nullptr) {
+    return expected || holder->hello.reattach != 0 ? false : fail(Reason::out_of_range);
+  }
   if (cell.op == Op::read) {
     std::memmove(local, remote, cell.length);
   } else {

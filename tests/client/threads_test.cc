@@ -26,6 +26,9 @@ class Threads : public ClientTest {
           EXPECT_TRUE(status.ok()) << status.to_string();
           if (round % 3 == 0) continue;  // freed while it runs
           EXPECT_TRUE(batch->wait(kLong).ok());
+          const TaskStatus first = batch->status(0);
+          EXPECT_EQ(batch->overall().completed, width)
+              << to_string(first.state) << ", " << to_string(first.reason);
           completed += batch->overall().completed;
         }
       });
