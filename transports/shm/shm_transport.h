@@ -22,7 +22,7 @@ struct ShmOptions {
   std::uint32_t inline_turn_bytes = 64u << 10;  // most copied on the conductor between two polls
   // One large chunk at a time is copied on the conductor, resident memory alone, a piece of at most
   // inline_turn_bytes in each poll that finds nothing. Nothing: with a single copying thread.
-  std::optional<bool> copies_along;
+  std::optional<bool> copies_along{};
   std::uint32_t queue_chunks = 4096;       // most accepted and not yet polled, at least 1
   std::uint32_t piece_bytes = 128u << 10;  // a cancel takes effect between pieces
   Duration spin =
