@@ -61,6 +61,7 @@ struct FakeSession {
   std::map<std::uint32_t, FakeSegment> segments;
   std::uint32_t next_id = 1;
   std::deque<FakeOwner> owners;  // oldest first
+  bool receiver_full = false;    // in this turn: later notifications must not overtake
   bool touched = false;          // slots or credit were written in this turn
   std::vector<CellBody> group;
 

@@ -89,6 +89,7 @@ void FakeDaemon::parse_notification(FakeSession& session, FakeOwner* owner) {
 }
 
 void FakeDaemon::work(FakeSession& session) {
+  session.receiver_full = false;
   for (auto it = session.owners.begin(); it != session.owners.end();) {
     const bool held = hold_ && it->cell.kind == CellKind::transfer;
     if (!held && carry_out(session, *it)) {
@@ -142,8 +143,8 @@ bool FakeDaemon::carry_out_notification(FakeSession& session, FakeOwner& owner) 
     session.finish(owner, TaskState::failed, Reason::predecessor_failed, 0);
   } else if (holder == nullptr) {
     session.finish(owner, TaskState::failed, Reason::peer_lost, 0);
-  } else if (shm::send_message(holder->socket.get(), owner.message) != 0) {
-    dirty_ = true;  // its socket is full; look again in the next turn
+  } else if (session.receiver_full || shm::send_message(holder->socket.get(), owner.message) != 0) {
+    session.receiver_full = dirty_ = true;  // look again in the next turn
     return false;
   } else {
     session.finish(owner, TaskState::completed, Reason::none, 0);
