@@ -51,9 +51,6 @@ Session::Session(const Welcome& welcome, shm::MappedSessionMemory memory, Sessio
     ring.ring = {memory_.view.ring(cls), welcome.sizes.ring_cells, welcome.sizes.ring_reserved,
                  &req->tails[c].value, &sta->heads[c].value};
     ring.credit = {&req->consumed[c], &sta->granted[c], &req->wanted[c]};
-    ring.cells = memory_.view.ring(cls);
-    ring.tail = &req->tails[c].value;
-    ring.consumed = &req->consumed[c];
     ring.arena = NotifyArena(begin, share);
     begin += share;
   }

@@ -25,9 +25,6 @@ struct ClassRing {
   bool granted = false;
   shm::RingProducer ring;
   shm::CreditSpender credit;
-  const Cell* cells = nullptr;
-  const std::atomic<std::uint64_t>* tail = nullptr;
-  const CreditCounters* consumed = nullptr;
   NotifyArena arena;  // under the client's lock
 };
 
@@ -46,15 +43,11 @@ class Session {
   bool lost() const { return channel_.lost(); }
   ClassRing& ring(ClassId cls) { return rings_[index_of(cls)]; }
   bool granted(ClassId cls) const { return rings_[index_of(cls)].granted; }
-  // A submit has begun: fetches the lines that it will write while it is still checking. The daemon
-  // has read them since they were written last, and the stores would have to wait for them.
+  // A submit has begun: fetches the lines that it will write while it is still checking.
   void expect_submit(ClassId cls) const {
     const ClassRing& ring = rings_[index_of(cls)];
-    const std::uint64_t tail = ring.tail->load(std::memory_order_relaxed);
-    const Cell& next = ring.cells[tail & (welcome_.sizes.ring_cells - 1)];
-    __builtin_prefetch(&next, 1);
-    __builtin_prefetch(&next.body.deadline_ns + 2, 1);
-    __builtin_prefetch(ring.consumed, 1);
+    ring.ring.prefetch();
+    ring.credit.prefetch();
   }
   // The most urgent granted class; control cells without a class of their own go there.
   ClassId first_class() const;

@@ -25,6 +25,8 @@ class CreditSpender {
   // Adds to consumed, reads granted again; over it: undoes and returns false. Never waits. Threads
   // that spend at once may each be refused what one of them alone would get; never the reverse.
   bool spend(const CreditAmounts& amounts);
+  // Asks for the line that spend() will write; a hint.
+  void prefetch() const { __builtin_prefetch(consumed_, 1); }
   // Gives back what spend() took and no cell was published for.
   void unspend(const CreditAmounts& amounts);
   // What could be spent now.
