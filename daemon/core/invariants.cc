@@ -141,6 +141,7 @@ void State::check_flight(const Sums& sums) const {
       TENTQ_CHECK(lanes_.ready(c).has(l) == ((lane.ready >> c & 1) != 0));
     }
     TENTQ_CHECK(bytes == lane.in_flight_bytes && reserved == lane.reserved);
+    TENTQ_CHECK(lane.classes_with_room() == lane.classes_one_by_one());
     TENTQ_CHECK(!lane.open || lane.reserved <= lane.window_bytes - lane.largest_chunk);
   }
 }

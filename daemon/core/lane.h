@@ -118,8 +118,20 @@ struct Lane {
     held = false;
     internal_need = 0;
   }
-  // The same as below where no class has a cap, a reserve or a need: has_slot() and window_room()
-  // for foreground and for one of the others, in as few steps as every chunk can afford.
+  // Bits of the classes whose next chunk may fit.
+  std::uint8_t classes_with_room() const {
+    return !held && !capped && reserved == 0 ? classes_of_plain_window() : classes_one_by_one();
+  }
+  std::uint8_t classes_one_by_one() const {
+    std::uint32_t bits = 0;
+    for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+      const std::uint64_t need = std::max<std::uint64_t>(1, classes[c].need);
+      if (has_slot(c) && need <= window_room(c) && cap_allows(c, need)) bits |= 1u << c;
+    }
+    return static_cast<std::uint8_t>(bits & kClientClassMask);
+  }
+  // The same where no class has a cap, a reserve or a need: has_slot() and window_room() for
+  // foreground and for one of the others, in as few steps as every chunk can afford.
   std::uint8_t classes_of_plain_window() const {
     constexpr std::uint32_t kOthers = kClientClassMask & ~(1u << kForeground);
     const std::uint64_t foreground = classes[kForeground].in_flight;
@@ -134,16 +146,6 @@ struct Lane {
         in_flight_chunks - std::min(foreground_chunks, foreground_room_chunks) < window_chunks;
     return static_cast<std::uint8_t>((to_foreground ? 1u << kForeground : 0) |
                                      (to_others ? kOthers : 0));
-  }
-  // Bits of the classes whose next chunk may fit.
-  std::uint8_t classes_with_room() const {
-    std::uint32_t bits = 0;
-    if (!held && !capped && reserved == 0) return classes_of_plain_window();
-    for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
-      const std::uint64_t need = std::max<std::uint64_t>(1, classes[c].need);
-      if (has_slot(c) && need <= window_room(c) && cap_allows(c, need)) bits |= 1u << c;
-    }
-    return static_cast<std::uint8_t>(bits & kClientClassMask);
   }
 };
 
