@@ -98,8 +98,7 @@ shm::Fd Daemon::open_socket(bool admin, int* error) {
   // Only root and the group's members may give a file to it.
   if (fd.valid() || *error != EPERM || socket.gid >= 0) return fd;
   warnings_.push_back(
-      "the admin socket is root's and the daemon's alone: the daemon may not give "
-      "it to group " +
+      "the admin socket is root's and the daemon's alone: the daemon may not give it to group " +
       settings_.admin_group);
   return shm::listen_at(socket.path, socket.mode, -1, error);
 }

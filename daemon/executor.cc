@@ -64,8 +64,8 @@ void Executor::clear_wakeup() {
 }
 
 bool Executor::reap(Time now) {
-  bool any = false;
   if (in_flight_ == 0) return false;
+  bool any = false;
   for (;;) {
     const std::size_t count = transport_.poll(completions_);
     if (count == 0) return any;
