@@ -53,6 +53,16 @@ inline Request write_to(SegmentId segment, std::uint64_t offset, std::span<std::
   return {Opcode::write, from.data(), segment, offset, from.size()};
 }
 
+// A batch of as many owners of the same request, one call each.
+inline Batch submit_again_and_again(Client& client, const Request& request, std::uint32_t owners,
+                                    const SubmitOptions& options = {}) {
+  Batch batch = need(client.allocate_batch(owners), "allocate_batch");
+  for (std::uint32_t i = 0; i < owners; ++i) {
+    need(client.submit_wait(batch, std::span(&request, 1), options, kLong), "submit");
+  }
+  return batch;
+}
+
 // Submits all in one call, waiting for room, and waits for the end.
 inline BatchStatus transfer(Client& client, std::span<const Request> requests,
                             const SubmitOptions& options = {}) {

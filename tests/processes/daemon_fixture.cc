@@ -14,6 +14,10 @@ bool eventually(std::chrono::milliseconds most, const std::function<bool()>& con
   return true;
 }
 
+nlohmann::json narrow_lanes() {
+  return {{"shm", {{"window_bytes", "64KiB"}, {"window_chunks", 1}, {"chunk_bytes", "64KiB"}}}};
+}
+
 std::string unfinished_work(const std::string& socket) {
   const nlohmann::json queue = query(socket, QueryKind::queue).at("total");
   const nlohmann::json status = query(socket, QueryKind::status);

@@ -18,6 +18,9 @@ namespace tentq::test {
 // Asks again and again, a millisecond apart, until it is true; false when it never was.
 bool eventually(std::chrono::milliseconds most, const std::function<bool()>& condition);
 
+// Settings with which one small chunk at a time is in flight.
+nlohmann::json narrow_lanes();
+
 // Empty when the daemon has nothing queued, in flight or outstanding; else what it has.
 std::string unfinished_work(const std::string& socket);
 

@@ -17,19 +17,12 @@ using Clock = std::chrono::steady_clock;
 
 class DaemonGone : public DaemonFixture {
  protected:
-  // A narrow lane: what is submitted stays queued for a while.
-  void start_slow() {
-    start({{"shm", {{"window_bytes", "64KiB"}, {"window_chunks", 1}, {"chunk_bytes", "64KiB"}}}});
-  }
+  // What is submitted stays queued for a while.
+  void start_slow() { start(narrow_lanes()); }
   // 16 owners of 16 MiB each.
   Batch submit_much(Client& client, SegmentId segment, Memory& memory,
                     const SubmitOptions& options = {}) {
-    Batch batch = need(client.allocate_batch(16), "allocate_batch");
-    const Request request = write_to(segment, 0, memory.bytes());
-    for (int i = 0; i < 16; ++i) {
-      need(client.submit_wait(batch, std::span(&request, 1), options, kLong), "submit");
-    }
-    return batch;
+    return submit_again_and_again(client, write_to(segment, 0, memory.bytes()), 16, options);
   }
 };
 

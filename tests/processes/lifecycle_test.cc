@@ -36,19 +36,13 @@ class Lifecycle : public DaemonFixture {
 class Draining : public Lifecycle {
  protected:
   void start_slow(const nlohmann::json& more = nlohmann::json::object()) {
-    nlohmann::json config = {
-        {"shm", {{"window_bytes", "64KiB"}, {"window_chunks", 1}, {"chunk_bytes", "64KiB"}}}};
+    nlohmann::json config = narrow_lanes();
     config.merge_patch(more);
     start(config);
   }
   // Owners of 16 MiB each.
   Batch submit_much(Client& client, SegmentId segment, Memory& memory, std::uint32_t owners) {
-    Batch batch = need(client.allocate_batch(owners), "allocate_batch");
-    const Request request = write_to(segment, 0, memory.bytes());
-    for (std::uint32_t i = 0; i < owners; ++i) {
-      need(client.submit_wait(batch, std::span(&request, 1), {}, kLong), "submit");
-    }
-    return batch;
+    return submit_again_and_again(client, write_to(segment, 0, memory.bytes()), owners);
   }
 };
 

@@ -11,39 +11,26 @@
 namespace tentq::test {
 namespace {
 
-// A decorator that owns what it decorates.
+// A decorator with what it decorates, and the clock of one that paces.
 class Decorated final : public Transport {
  public:
   Decorated(std::unique_ptr<Transport> inner, FaultOptions options)
-      : inner_(std::move(inner)), fault_(inner_.get(), std::move(options)) {}
-  std::string_view name() const override { return fault_.name(); }
-  PostOutcome post(std::span<const Chunk> chunks) override { return fault_.post(chunks); }
-  std::size_t poll(std::span<Completion> out) override { return fault_.poll(out); }
-  void cancel(ChunkId id) override { fault_.cancel(id); }
-  bool arm_wakeup() override { return fault_.arm_wakeup(); }
-  int wakeup_fd() const override { return fault_.wakeup_fd(); }
+      : inner_(std::move(inner)),
+        outer_(std::make_unique<FaultTransport>(inner_.get(), std::move(options))) {}
+  Decorated(std::unique_ptr<Transport> inner, PacedOptions options)
+      : inner_(std::move(inner)),
+        outer_(std::make_unique<PacedTransport>(inner_.get(), &clock_, options)) {}
+  std::string_view name() const override { return outer_->name(); }
+  PostOutcome post(std::span<const Chunk> chunks) override { return outer_->post(chunks); }
+  std::size_t poll(std::span<Completion> out) override { return outer_->poll(out); }
+  void cancel(ChunkId id) override { outer_->cancel(id); }
+  bool arm_wakeup() override { return outer_->arm_wakeup(); }
+  int wakeup_fd() const override { return outer_->wakeup_fd(); }
 
  private:
-  std::unique_ptr<Transport> inner_;
-  FaultTransport fault_;
-};
-
-// The same for the decorator that paces lanes.
-class Paced final : public Transport {
- public:
-  Paced(std::unique_ptr<Transport> inner, PacedOptions options)
-      : inner_(std::move(inner)), paced_(inner_.get(), &clock_, options) {}
-  std::string_view name() const override { return paced_.name(); }
-  PostOutcome post(std::span<const Chunk> chunks) override { return paced_.post(chunks); }
-  std::size_t poll(std::span<Completion> out) override { return paced_.poll(out); }
-  void cancel(ChunkId id) override { paced_.cancel(id); }
-  bool arm_wakeup() override { return paced_.arm_wakeup(); }
-  int wakeup_fd() const override { return paced_.wakeup_fd(); }
-
- private:
-  std::unique_ptr<Transport> inner_;
   HostPaceClock clock_;
-  PacedTransport paced_;
+  std::unique_ptr<Transport> inner_;
+  std::unique_ptr<Transport> outer_;
 };
 
 std::unique_ptr<Transport> fake(std::uint32_t capacity) {
@@ -100,13 +87,13 @@ std::vector<Factory> all_factories() {
        }},
       {"paced_fake",
        [](auto capacity) {
-         return std::make_unique<Paced>(fake(capacity), PacedOptions{kLinkRate, capacity});
+         return std::make_unique<Decorated>(fake(capacity), PacedOptions{kLinkRate, capacity});
        }},
       // So fast that a sleeper waits for the bytes alone: woken, it finds them.
       {"paced_shm",
        [](auto capacity) {
-         return std::make_unique<Paced>(shm(capacity, 2, microseconds(20)),
-                                        PacedOptions{kInstantRate, capacity});
+         return std::make_unique<Decorated>(shm(capacity, 2, microseconds(20)),
+                                            PacedOptions{kInstantRate, capacity});
        }},
   };
 }
