@@ -93,7 +93,7 @@ TEST_F(ClientDeath, WithAThousandQueuedAndMuchInFlightCostsNobodyElse) {
 
 // Without others at work: from the death to the last charge.
 TEST_F(ClientDeath, ChargesAreBackWithinAHundredMilliseconds) {
-  start({{"shm", {{"window_bytes", "64KiB"}, {"window_chunks", 1}, {"chunk_bytes", "64KiB"}}}});
+  start(narrow_lanes());
   Exporter bulk(socket(), {.name = "bulk", .bytes = 1_MiB});
   std::vector<std::chrono::nanoseconds> times;
   for (int round = 0; round < 9; ++round) {
@@ -301,7 +301,7 @@ TEST_F(ClientDeath, AStoppedClientIsNotDead) {
 }
 
 TEST_F(ClientDeath, AnExporterThatDiesEndsTheWorkOfOthersWithPeerLost) {
-  start({{"shm", {{"window_bytes", "64KiB"}, {"window_chunks", 1}, {"chunk_bytes", "64KiB"}}}});
+  start(narrow_lanes());
   Exporter store(socket(), {.bytes = 16_MiB});
   Client client = attach(socket(), "engine");
   const Segment segment = need(client.open_segment("store"), "open_segment");

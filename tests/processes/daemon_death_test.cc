@@ -36,7 +36,7 @@ TEST_F(DaemonDeath, TwentyTimesUnderLoadLosesNothing) {
 
 // A thousand owners of one client: each ends exactly once, COMPLETED, with the right bytes.
 TEST_F(DaemonDeath, EachOwnerOutstandingEndsOnce) {
-  start({{"shm", {{"window_bytes", "64KiB"}, {"window_chunks", 1}, {"chunk_bytes", "64KiB"}}}});
+  start(narrow_lanes());
   constexpr std::size_t kOwners = 1'000;
   constexpr std::size_t kBlock = 16_KiB;
   Exporter store(socket(), {.bytes = kOwners * kBlock});
@@ -69,7 +69,7 @@ TEST_F(DaemonDeath, EachOwnerOutstandingEndsOnce) {
 
 TEST_F(DaemonDeath, ATerminalStatusNeverChanges) {
   // A narrow lane, so that a deadline passes while its task is queued.
-  start({{"shm", {{"window_bytes", "64KiB"}, {"window_chunks", 1}, {"chunk_bytes", "64KiB"}}}});
+  start(narrow_lanes());
   Exporter store(socket());
   Client client = attach(socket(), "engine");
   const Segment segment = need(client.open_segment("store"), "open_segment");

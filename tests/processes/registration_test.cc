@@ -151,7 +151,7 @@ TEST_F(Registration, MemoryReplacedAtItsAddressIsNeverTouched) {
 }
 
 TEST_F(Registration, UnregisteringWhatIsInUseIsBusyOrWaits) {
-  start({{"shm", {{"window_bytes", "64KiB"}, {"window_chunks", 1}, {"chunk_bytes", "64KiB"}}}});
+  start(narrow_lanes());
   Exporter store(socket(), {.bytes = 16_MiB});
   Client client = attach(socket(), "engine");
   const Segment segment = need(client.open_segment("store"), "open_segment");
