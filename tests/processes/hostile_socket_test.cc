@@ -16,8 +16,8 @@
 #include "tests/processes/daemon_fixture.h"
 #include "tests/processes/exporter.h"
 #include "tests/processes/load.h"
-#include "tests/processes/proc.h"
 #include "tests/processes/raw_session.h"
+#include "tests/support/proc.h"
 
 namespace tentq::test {
 namespace {

@@ -9,7 +9,7 @@
 #include "tests/processes/clients.h"
 #include "tests/processes/daemon_fixture.h"
 #include "tests/processes/exporter.h"
-#include "tests/processes/proc.h"
+#include "tests/support/proc.h"
 
 namespace tentq::test {
 namespace {

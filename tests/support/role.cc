@@ -2,17 +2,21 @@
 #include "tests/support/role.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <system_error>
+
+#include "tests/support/proc.h"
 
 namespace tentq::test {
 namespace {
@@ -30,6 +34,19 @@ bool await(int fd, std::chrono::milliseconds most) {
     if (ready < 0 && errno != EINTR) return false;
     if (ready == 0) return false;
   }
+}
+
+// fork() catches the other threads at any instruction, one inside the allocator too. The C library
+// lets a child allocate all the same; the allocator of a sanitizer does not, and the child would
+// hang. A second at most: a thread that never sleeps is its test's own affair.
+void let_other_threads_sleep() {
+  const auto awake = [](pid_t thread) {
+    const char state = state_of(thread);
+    return thread != ::gettid() && state != 'S' && state != '?';
+  };
+  const auto until = Clock::now() + std::chrono::seconds{1};
+  while (Clock::now() < until && std::ranges::any_of(threads_of(::getpid()), awake))
+    ::sched_yield();
 }
 
 [[noreturn]] void run_child(const std::string& name, std::chrono::seconds limit, pid_t parent,
@@ -80,6 +97,7 @@ Role::Role(std::string name, std::chrono::seconds limit, std::function<int(RoleC
   shm::Fd child_end(ends[1]);
   std::fflush(nullptr);  // nothing buffered is printed twice
   const pid_t parent = ::getpid();
+  let_other_threads_sleep();
   pid_ = ::fork();
   if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (pid_ == 0) {

@@ -24,7 +24,9 @@ struct ProcessFacts {
 ProcessFacts facts_of(pid_t pid);
 // What its fds point to, as readlink shows it.
 std::vector<std::string> fds_of(pid_t pid);
-// "S", "T", "Z" …; '?' when there is no such process.
+// "S", "T", "Z" …, of a process or of one thread; '?' when there is none of that id.
 char state_of(pid_t pid);
+// Ids of the threads of a process.
+std::vector<pid_t> threads_of(pid_t pid);
 
 }  // namespace tentq::test

@@ -1,5 +1,5 @@
 // Reading /proc/PID.
-#include "tests/processes/proc.h"
+#include "tests/support/proc.h"
 
 #include <unistd.h>
 
@@ -57,11 +57,7 @@ ProcessFacts facts_of(pid_t pid) {
   for (std::string line; std::getline(maps, line);) {
     facts.memfd_maps += line.find("/memfd:") != std::string::npos;
   }
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(root_of(pid) + "/task", error)) {
-    (void)entry;
-    ++facts.threads;
-  }
+  facts.threads = threads_of(pid).size();
   const std::vector<std::string> fields = stat_of(pid);
   if (fields.size() > 21) {
     const std::uint64_t ticks = std::stoull(fields[11]) + std::stoull(fields[12]);
@@ -70,6 +66,15 @@ ProcessFacts facts_of(pid_t pid) {
         std::stoull(fields[21]) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   }
   return facts;
+}
+
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> ids;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root_of(pid) + "/task", error)) {
+    ids.push_back(std::stoi(entry.path().filename().string()));
+  }
+  return ids;
 }
 
 char state_of(pid_t pid) {
