@@ -72,6 +72,15 @@ enum class DaemonState : std::uint32_t {
   quarantined = 4
 };
 
+// The limit that a wish ran into, when no credit is left to share out below it.
+enum class LimitLevel : std::uint8_t {
+  none = 0,     // there is room, or credit of others is being asked back
+  host = 1,     // all clients together
+  cls = 2,      // the class
+  client = 3,   // the client, all its sessions: its quota, or the limit of every client
+  session = 4,  // the session's slots
+};
+
 inline constexpr std::uint64_t kStaMagic = 0x3153'5451'5445'4e54;  // "TNETQTS1"
 
 // First bytes of STA. The daemon writes, the client reads (its mapping is read-only).
@@ -83,7 +92,9 @@ struct StaHeader {
   // DaemonState. Announces nothing but itself: relaxed, and `completions` changes after it.
   std::atomic<std::uint32_t> state;
   std::uint32_t pad0;
-  std::uint64_t pad1[3];
+  // LimitLevel that the last wish of each class ran into. For texts only: relaxed.
+  std::atomic<std::uint8_t> full_levels[kMaxClasses];
+  std::uint64_t pad1[2];
   // 1: the session is parked; ring the doorbell after publishing. Partner: ReqHeader::published.
   PaddedFlag need_wakeup;
   // Futex word: changes with every turn that wrote a slot, credit or head. Partners:

@@ -13,7 +13,6 @@ namespace tentq::core {
 
 struct Level {
   Amounts limit;          // of users
-  Amounts outstanding;    // charged to owners that have not ended
   Amounts committed;      // admission credit: granted, not released; covers what is outstanding
   Amounts held;           // gathered here for wishes that wait, in their order
   Amounts tolerated;      // committed when the limit was lowered below it
@@ -33,7 +32,7 @@ using LevelPath = std::array<Level*, kLevels>;
 class Accounts {
  public:
   Accounts(std::uint32_t sessions, std::uint32_t clients)
-      : clients_(clients), sessions_(sessions) {}
+      : own_limits_(clients, kAsAll), clients_(clients), sessions_(sessions) {}
 
   LevelPath path(std::uint32_t session, std::uint32_t client, std::uint32_t cls) {
     return {&host_, &classes_[cls], &clients_[client], &sessions_[session]};
@@ -51,6 +50,8 @@ class Accounts {
   const Amounts& internal() const { return internal_; }
 
   void set_limits(const Limits& limits);
+  // A client's own limit, field by field; false when that is what it has.
+  bool set_client_limit(std::uint32_t client, const Amounts& own);
   // Of a session that comes; nothing of an earlier one may be left.
   void set_session_limit(std::uint32_t session, const Amounts& limit);
   // After any change of a level.
@@ -77,7 +78,11 @@ class Accounts {
   Amounts outstanding() const { return plus_saturating(users_, internal_); }
 
  private:
+  static constexpr Amounts kAsAll{kAsAllClients, kAsAllClients, kAsAllClients};
+
   void update_host_limit();
+  void change(Level& level, const Amounts& limit);
+  Amounts limit_of_client(std::uint32_t client) const;
 
   std::int32_t short_count_ = 0;  // levels that are short
   Amounts host_total_;
@@ -86,6 +91,8 @@ class Accounts {
   Amounts internal_;  // outstanding
   Level host_;        // of users; its limit leaves room for internal work
   std::array<Level, kMaxClasses> classes_{};
+  Amounts all_clients_;              // of those without a limit of their own
+  std::vector<Amounts> own_limits_;  // by client
   std::vector<Level> clients_;
   std::vector<Level> sessions_;
 };

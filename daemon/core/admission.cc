@@ -118,6 +118,26 @@ Reason State::judge_limits(const Submitted& call, const Amounts& total) {
   return Reason::none;
 }
 
+// Unused credit that others hold can be had back: only what owners have counts.
+LimitLevel State::full_level(SessionId id, ClassId cls, const Amounts& wanted) const {
+  if (!sessions_.takes_work(id) || index_of(cls) >= kMaxClasses) return LimitLevel::none;
+  const std::uint32_t session = id.value();
+  const std::uint32_t c = static_cast<std::uint32_t>(index_of(cls));
+  const auto is_full = [&](const Level& level, std::size_t which) {
+    if (fits(wanted, level.room())) return false;
+    const Amounts outstanding = credit_.outstanding_at(which, session, c);
+    return !fits(wanted, minus_saturating(level.limit, outstanding));
+  };
+  // The narrowest first: it is the one that its client can do something about.
+  if (is_full(accounts_.of_session(session), 3)) return LimitLevel::session;
+  if (is_full(accounts_.of_client(sessions_[session].client), 2)) return LimitLevel::client;
+  if (is_full(accounts_.of_class(c), 1)) return LimitLevel::cls;
+  if (!fits(wanted, minus_saturating(accounts_.host().limit, accounts_.users()))) {
+    return LimitLevel::host;
+  }
+  return LimitLevel::none;
+}
+
 void State::refuse(const Submitted& call, std::span<const OwnerSpec> specs, Reason reason,
                    const Amounts& total) {
   counters.rejected[static_cast<std::size_t>(reason)] += specs.size();

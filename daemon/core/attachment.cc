@@ -16,7 +16,7 @@ void State::on(const SessionOpened& event) {
   limit.owners = std::min<std::uint64_t>(limit.owners, event.slots);
   accounts_.set_session_limit(index, limit);
   picker_.forget_session(index);
-  on(ClientChanged{event.client, event.weight, event.in_flight_bytes});
+  on(ClientChanged{event.client, event.weight, event.in_flight_bytes, event.outstanding});
   credit_.open(index, session.client, session.class_mask, event.replayed);
 }
 
@@ -35,6 +35,7 @@ void State::on(const ClientChanged& event) {
   picker_.set_client_weight(client, event.weight);
   if (client_caps_.is_held(client)) let_client_go(client);
   client_caps_.set_most(client, event.in_flight_bytes);
+  if (accounts_.set_client_limit(client, event.outstanding)) credit_.limits_changed();
 }
 
 void State::on(const CreditConsumed& event) {

@@ -89,6 +89,10 @@ SessionTotals Core::session_totals(SessionId session) const {
   return parts_->state.session_totals(session.value());
 }
 
+LimitLevel Core::full_level(SessionId session, ClassId cls, const Amounts& wanted) const {
+  return parts_->state.full_level(session, cls, wanted);
+}
+
 std::optional<OwnerView> Core::find_owner(OwnerId id) const {
   const std::uint32_t index = parts_->state.owners.find(id);
   if (index == kNone) return std::nullopt;

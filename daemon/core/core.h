@@ -152,6 +152,9 @@ class Core {
   ClassTotals class_totals(ClassId cls) const;
   LaneTotals lane_totals(LaneId lane) const;
   SessionTotals session_totals(SessionId session) const;
+  // The limit that leaves no room for so much more in a session's class, however credit is shared
+  // out; none when there is room, or will be without anything ending. O(sessions).
+  LimitLevel full_level(SessionId session, ClassId cls, const Amounts& wanted) const;
   const Counters& counters() const;
   Amounts outstanding() const;
   std::optional<OwnerView> find_owner(OwnerId id) const;

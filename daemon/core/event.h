@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <variant>
 
@@ -21,6 +22,9 @@ struct Amounts {
   std::uint64_t extents = 0;
   constexpr bool operator==(const Amounts&) const = default;
 };
+
+// In a client's own limit: as much as `Limits::client` says, whenever that changes too.
+inline constexpr std::uint64_t kAsAllClients = std::numeric_limits<std::uint64_t>::max();
 
 // One validated request. The inbox has checked ids, rights and ranges.
 struct OwnerSpec {
@@ -47,6 +51,8 @@ struct SessionOpened {
   std::uint32_t weight = 1;           // of the client
   std::uint64_t in_flight_bytes = 0;  // most of the client, all lanes; 0 = the cap of all clients
   std::uint32_t class_mask = kClientClassMask;
+  // Most outstanding of the client, all sessions.
+  Amounts outstanding{kAsAllClients, kAsAllClients, kAsAllClients};
   std::uint32_t slots = 0;             // bounds the session's outstanding owners
   Amounts limit;                       // most outstanding, of this session
   Amounts replayed[kMaxClasses] = {};  // granted at once: outstanding before a re-attach
@@ -55,11 +61,13 @@ struct SessionOpened {
 struct SessionClosed {
   SessionId session;
 };
-// Another weight or cap of a client, while its sessions work.
+// Another weight, cap or limit of a client, while its sessions work. What is outstanding stays,
+// also beyond a smaller limit.
 struct ClientChanged {
   ClientKey client;
   std::uint32_t weight = 1;
   std::uint64_t in_flight_bytes = 0;  // most in flight, all lanes; 0 = the cap of all clients
+  Amounts outstanding{kAsAllClients, kAsAllClients, kAsAllClients};
 };
 // One call's owners; admitted whole or ended whole with a reason (an OwnerEnded each).
 // The span is read inside handle() only.

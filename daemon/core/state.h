@@ -72,6 +72,7 @@ class State {
   ClassTotals class_totals(std::uint32_t cls) const;
   LaneTotals lane_totals(std::uint32_t lane) const;
   SessionTotals session_totals(std::uint32_t session) const;
+  LimitLevel full_level(SessionId id, ClassId cls, const Amounts& wanted) const;  // admission.cc
 
   Limits limits;
   HardMaxima maxima;

@@ -54,6 +54,8 @@ Amounts plus(Amounts a, const Amounts& b) {
   return a;
 }
 
+constexpr Amounts kAsAll{kAsAllClients, kAsAllClients, kAsAllClients};
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Step& op) {
@@ -179,10 +181,11 @@ void Model::expect_verdict(std::uint32_t session, ClassId cls, const std::vector
   RC_ASSERT(world_.core.state_hash() == hash_before);
   RC_ASSERT(world_.ended.size() >= specs.size());
   const Reason reason = world_.ended[0].reason;
-  const bool never = specs.size() > limits.largest_call_owners || !within(sum, limits.client) ||
+  const Amounts own = limit_of(client_of(session));
+  const bool never = specs.size() > limits.largest_call_owners || !within(sum, own) ||
                      !within(sum, limits.classes[index_of(cls)].outstanding);
-  if (never) RC_ASSERT(!may_retry(reason));
-  if (may_retry(reason)) RC_ASSERT(!never);
+  // A daemon that drains looks at no limit.
+  if (never && reason != Reason::draining) RC_ASSERT(!may_retry(reason));
   if (world_.core.draining() || never) return;
   if (cls == ClassId::internal) {
     // Internal work is refused only beyond its reserve.
@@ -194,7 +197,11 @@ void Model::expect_verdict(std::uint32_t session, ClassId cls, const std::vector
     return;
   }
   // With credit, and no limit lowered, a call that is well formed is admitted.
-  RC_ASSERT(reason == Reason::over_credit);
+  if (reason == Reason::over_limit) {
+    RC_ASSERT(!within(plus(outstanding_of(client_of(session)), sum), own));
+  } else {
+    RC_ASSERT(reason == Reason::over_credit);
+  }
 }
 
 void Model::end(const Step& op, bool well) {
@@ -280,6 +287,7 @@ void Model::reopen(const Step& op) {
   for (const auto& [id, owner] : owners_) RC_ASSERT(owner.session != session);
   rules_changed();
   client_caps_[client_of(session)] = 0;  // what its session brings along
+  limit_client(client_of(session), kAsAll);
   world_.open_session(session, client_of(session), 24);
 }
 
@@ -297,7 +305,11 @@ void Model::change(const Step& op) {
     rules_changed();
     const std::uint32_t client = op.a % (kSessions / 2);
     client_caps_[client] = op.b % 3 == 0 ? 0 : (1 + op.b % 10) * 4 * kKiB;
-    world_.handle(ClientChanged{ClientKey{client}, 1 + op.c % 5, client_caps_[client]});
+    const Amounts own{4 + op.b % 50, op.a % 5 == 0 ? kAsAllClients : 64 * kKiB + op.b % (4 * kMiB),
+                      kAsAllClients};
+    limit_client(client, op.c % 3 == 0 ? own : kAsAll);
+    world_.handle(ClientChanged{ClientKey{client}, 1 + op.c % 5, client_caps_[client],
+                                client_limits_[client]});
   } else if (op.kind == StepKind::window) {
     change_window(op);
   } else {

@@ -109,6 +109,10 @@ class Model {
   LaneUse use_of(std::uint16_t lane) const;
   std::uint64_t in_flight_of(std::uint32_t client) const;
   std::uint64_t cap_of(std::uint32_t client) const;
+  Amounts limit_of(std::uint32_t client) const;
+  Amounts outstanding_of(std::uint32_t client) const;
+  Amounts promised_to(std::uint32_t client) const;
+  void limit_client(std::uint32_t client, const Amounts& own);
   bool classes_count() const;
   bool has_room(std::uint16_t lane, const LaneUse& use, std::size_t cls) const;
   bool waits(const OwnerId& id, const Owner& owner) const;
@@ -125,6 +129,8 @@ class Model {
   std::map<std::uint16_t, LaneShape> lanes_;
   std::map<std::uint32_t, std::uint64_t> client_caps_;
   std::map<std::uint32_t, std::uint64_t> client_over_;  // in flight when a rule changed
+  std::map<std::uint32_t, Amounts> client_limits_;      // their own
+  std::map<std::uint32_t, Amounts> promised_over_;      // promised when its limit changed
   std::set<ChunkId> dead_;
   std::set<OwnerId> ended_;
   std::uint64_t order_ = 0;

@@ -138,11 +138,49 @@ void Model::check_totals() const {
   }
 }
 
+// Field by field: its own limit, or that of all clients.
+Amounts Model::limit_of(std::uint32_t client) const {
+  const Amounts& all = world_.core.limits().client;
+  const auto it = client_limits_.find(client);
+  if (it == client_limits_.end()) return all;
+  const auto pick = [](std::uint64_t own, std::uint64_t of_all) {
+    return own == kAsAllClients ? of_all : own;
+  };
+  return {pick(it->second.owners, all.owners), pick(it->second.bytes, all.bytes),
+          pick(it->second.extents, all.extents)};
+}
+
+Amounts Model::outstanding_of(std::uint32_t client) const {
+  Amounts sum;
+  for (const auto& [id, owner] : owners_) {
+    if (owner.cls == ClassId::internal || client_of(owner.session) != client) continue;
+    add(sum, {1, owner.spec.length, owner.spec.extents});
+  }
+  return sum;
+}
+
+// What it has outstanding, and what its sessions may submit without asking.
+Amounts Model::promised_to(std::uint32_t client) const {
+  Amounts sum = outstanding_of(client);
+  for (const auto& [key, granted] : world_.granted) {
+    if (client_of(key.first) != client || key.second == 0) continue;
+    const Amounts& used = world_.consumed.at(key);
+    add(sum, {granted.owners > used.owners ? granted.owners - used.owners : 0,
+              granted.bytes > used.bytes ? granted.bytes - used.bytes : 0,
+              granted.extents > used.extents ? granted.extents - used.extents : 0});
+  }
+  return sum;
+}
+
+void Model::limit_client(std::uint32_t client, const Amounts& own) {
+  promised_over_[client] = promised_to(client);
+  client_limits_[client] = own;
+}
+
 // What clients may still submit and what they have outstanding is within every limit together.
 void Model::check_credit() const {
   const Limits& limits = world_.core.limits();
   Amounts host;
-  std::map<std::uint32_t, Amounts> clients;
   std::map<std::size_t, Amounts> classes;
   for (const auto& [key, granted] : world_.granted) {
     const Amounts& used = world_.consumed.at(key);
@@ -150,14 +188,12 @@ void Model::check_credit() const {
                        granted.bytes > used.bytes ? granted.bytes - used.bytes : 0,
                        granted.extents > used.extents ? granted.extents - used.extents : 0};
     add(host, open);
-    add(clients[client_of(key.first)], open);
     add(classes[key.second], open);
   }
   for (const auto& [id, owner] : owners_) {
     if (owner.cls == ClassId::internal) continue;
     const Amounts amounts{1, owner.spec.length, owner.spec.extents};
     add(host, amounts);
-    add(clients[client_of(owner.session)], amounts);
     add(classes[index_of(owner.cls)], amounts);
   }
   const Amounts users{limits.host.owners - limits.internal_reserve.owners,
@@ -166,7 +202,14 @@ void Model::check_credit() const {
   RC_LOG() << "promised to users: " << host.owners << " " << host.bytes << " " << host.extents
            << "\n";
   RC_ASSERT(within(host, users));
-  for (const auto& [client, amounts] : clients) RC_ASSERT(within(amounts, limits.client));
+  for (std::uint32_t client = 0; client < 3; ++client) {
+    const Amounts limit = limit_of(client);
+    const auto it = promised_over_.find(client);
+    const Amounts over = it == promised_over_.end() ? Amounts{} : it->second;
+    RC_ASSERT(within(promised_to(client),
+                     {std::max(limit.owners, over.owners), std::max(limit.bytes, over.bytes),
+                      std::max(limit.extents, over.extents)}));
+  }
   for (const auto& [cls, amounts] : classes) {
     RC_ASSERT(within(amounts, limits.classes[cls].outstanding));
   }

@@ -101,11 +101,16 @@ void World::open_session(std::uint32_t session, std::uint32_t client, std::uint3
   event.class_mask = class_mask;
   event.slots = slots;
   event.limit = core.limits().client;
+  open_session(event);
+}
+
+void World::open_session(const SessionOpened& event) {
+  const std::uint32_t session = event.session.value();
   for (std::size_t c = 0; c < kMaxClasses; ++c) {
     granted[{session, c}] = consumed[{session, c}] = Amounts{};
   }
   next_slot_[session] = 0;
-  slots_[session] = slots;
+  slots_[session] = event.slots;
   handle(event);
 }
 

@@ -67,6 +67,7 @@ class World {
                  std::uint32_t window_chunks = 256, std::uint64_t chunk_bytes = 256 * kKiB);
   void open_session(std::uint32_t session, std::uint32_t client = 0, std::uint32_t slots = 1024,
                     std::uint32_t class_mask = kClientClassMask);
+  void open_session(const SessionOpened& event);
   // As the library does: consumes credit first. Slots count up by themselves.
   void submit(std::uint32_t session, ClassId cls, const std::vector<OwnerSpec>& specs);
   void submit(std::uint32_t session, ClassId cls, std::uint64_t length, std::uint16_t lane = 0);
