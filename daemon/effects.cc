@@ -41,12 +41,17 @@ bool Effects::carry_out(Time now) {
     carry_out_asked(now);
     any = true;
   }
+  // Whatever has ended by now was never seen to wait.
+  while (const auto admission = core_.next_admission()) {
+    any = true;
+    outbox_.admitted(session(admission->session), *admission);
+  }
   return any;
 }
 
 bool Effects::carry_out_asked(Time now) {
   bool any = false;
-  while (const auto effect = core_.next_effect()) {
+  while (const auto effect = core_.next_urgent_effect()) {
     any = true;
     carry_out_one(*effect, now);
   }
@@ -63,7 +68,7 @@ void Effects::carry_out_one(const core::Effect& effect, Time now) {
   std::visit(Overloaded{
                  [&](const core::DispatchChunk& e) { executor_.collect(e); },
                  [&](const core::OwnerEnded& e) { owner_ended(e, now); },
-                 [&](const core::OwnerAdmitted& e) { outbox_.admitted(session(e.session), e); },
+                 [](const core::OwnerAdmitted&) { TENTQ_CHECK(false && "taken apart"); },
                  [&](const core::RaiseCredit& e) { outbox_.raise_credit(session(e.session), e); },
                  [&](const core::ReclaimCredit& e) {
                    core_.handle(outbox_.reclaim_credit(session(e.session), e), now);

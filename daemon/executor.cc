@@ -26,17 +26,24 @@ Executor::Executor(core::Core& core, Regions& regions, Transport& transport)
   collected_.reserve(256);
 }
 
-MemoryRange Executor::range_of(RegionIndex index, std::uint64_t offset) {
+void Executor::find_range(RegionIndex index, std::uint64_t offset, MemoryRange* range) {
   const Region& region = regions_.at(index);
   // An owner's pins keep its regions mapped; the core never dispatches past an owner's end.
   TENTQ_CHECK(region.pins > 0 && offset < region.size);
-  return {index, offset, region.mapping.data() + offset, region.resident};
+  range->region = index;
+  range->offset = offset;
+  range->mapped = region.mapping.data() + offset;
+  range->resident = region.resident;
 }
 
 void Executor::collect(const core::DispatchChunk& effect) {
-  collected_.push_back({effect.chunk, effect.op, effect.lane,
-                        range_of(effect.local_region, effect.local_offset),
-                        range_of(effect.remote_region, effect.remote_offset), effect.length});
+  Chunk& chunk = collected_.emplace_back();
+  chunk.id = effect.chunk;
+  chunk.op = effect.op;
+  chunk.lane = effect.lane;
+  find_range(effect.local_region, effect.local_offset, &chunk.local);
+  find_range(effect.remote_region, effect.remote_offset, &chunk.remote);
+  chunk.length = effect.length;
 }
 
 void Executor::post_collected(Time now) {

@@ -32,7 +32,7 @@ class Executor {
   std::uint64_t in_flight() const { return in_flight_; }
 
  private:
-  MemoryRange range_of(RegionIndex index, std::uint64_t offset);
+  void find_range(RegionIndex index, std::uint64_t offset, MemoryRange* range);
 
   core::Core& core_;
   Regions& regions_;

@@ -33,13 +33,10 @@ shm::CreditAmounts to_credit(const core::Amounts& amounts) {
 }  // namespace
 
 void Outbox::admitted(Session& session, const core::OwnerAdmitted& effect) {
-  SlotEntry& entry = session.slots[effect.slot];
+  const SlotEntry& entry = session.slots[effect.slot];
   TENTQ_CHECK(entry.busy && entry.generation == effect.slot_generation);
-  entry.owner = effect.owner;
-  if (!entry.open_owed) {
-    entry.open_owed = true;
-    owed_.push_back({&session, effect.slot, effect.slot_generation});
-  }
+  session.status.open(effect.slot, effect.slot_generation, effect.owner.number(),
+                      to_ns(effect.enqueued));
 }
 
 void Outbox::ended(Session& session, std::uint32_t slot, std::uint32_t generation,
@@ -48,7 +45,6 @@ void Outbox::ended(Session& session, std::uint32_t slot, std::uint32_t generatio
   TENTQ_CHECK(entry.busy && entry.generation == generation);
   TENTQ_CHECK(is_terminal(view.word.state));
   entry.busy = false;
-  entry.open_owed = false;
   entry.last = view.word.state;
   --session.slots_used;
   session.status.finish(slot, view);
@@ -104,15 +100,6 @@ void Outbox::touch(Session& session) {
 }
 
 void Outbox::publish() {
-  for (const Owed& owed : owed_) {
-    if (owed.session == nullptr) continue;
-    SlotEntry& entry = owed.session->slots[owed.slot];
-    if (!entry.open_owed || entry.generation != owed.generation) continue;
-    entry.open_owed = false;
-    owed.session->status.open(owed.slot, owed.generation, entry.owner.number(),
-                              to_ns(entry.enqueued));
-  }
-  owed_.clear();
   for (Session* session : touched_) {
     session->touched = false;
     session->notifier.notify();
@@ -123,9 +110,6 @@ void Outbox::publish() {
 void Outbox::forget(Session& session) {
   std::erase(touched_, &session);
   std::erase(holding_, &session);
-  for (Owed& owed : owed_) {
-    if (owed.session == &session) owed.session = nullptr;
-  }
 }
 
 }  // namespace tentq

@@ -18,7 +18,7 @@ class Outbox {
     holding_.reserve(most_sessions);
   }
 
-  // The owner is queued. Its PENDING is written at the end of the turn, unless it ended by then.
+  // The owner is queued, and has not ended: its slot says PENDING.
   void admitted(Session& session, const core::OwnerAdmitted& effect);
   // Writes the terminal status; the slot is free for its next generation.
   void ended(Session& session, std::uint32_t slot, std::uint32_t generation,
@@ -33,23 +33,16 @@ class Outbox {
   // Something else of the session changed (a head): its waiters should look again.
   void touch(Session& session);
 
-  // Writes what is owed and wakes whoever waits. Once a turn.
+  // Wakes whoever waits. Once a turn.
   void publish();
   // The session's memory goes away.
   void forget(Session& session);
 
  private:
-  struct Owed {
-    Session* session;
-    std::uint32_t slot;
-    std::uint32_t generation;
-  };
-
   void show(Session& session, SessionRing& ring);
 
   std::vector<Session*> touched_;
   std::vector<Session*> holding_;  // sessions with credit held back
-  std::vector<Owed> owed_;
 };
 
 }  // namespace tentq

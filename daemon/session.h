@@ -29,9 +29,7 @@ class ControlChannel;
 struct SlotEntry {
   std::uint32_t generation = 0;  // of the last owner that took it
   bool busy = false;             // that owner is not terminal
-  bool open_owed = false;        // PENDING is still to be written
   TaskState last = TaskState::pending;
-  OwnerId owner;  // valid once admitted
   Time enqueued{};
 };
 

@@ -178,7 +178,7 @@ void State::admit_one(const Submitted& call, const OwnerSpec& spec, std::uint32_
   owner.lane = spec.lane.value();
   owner.cls = static_cast<std::uint8_t>(call.cls);
   owner.flags = static_cast<std::uint8_t>((spec.op == Op::write ? kWrite : 0) |
-                                          (spec.internal ? kInternal : 0) | kUntold);
+                                          (spec.internal ? kInternal : 0));
   owner.outcome = TaskState::pending;
   owner.refusals = owner.reason = 0;
   owner.in_flight = 0;
@@ -194,16 +194,16 @@ void State::admit_one(const Submitted& call, const OwnerSpec& spec, std::uint32_
   owner.dispatched_ns = 0;
   owner.cookie = spec.cookie;
   owners.enter_slot(index);
-  announcements_.push(index);
+  announce(index);
   queue_bytes(owner, spec.length);
   if (spec.lane.valid()) {
     move<OwnerAction::admit>(owner);
     enter_leaf(index, false);
   } else {
-    owner.flags |= kRouteUnasked;
     owners.extras(index).segment = spec.remote_segment.value();
     move<OwnerAction::admit_unrouted>(owner);
     enter_list(&unrouted_[owner.cls], index);
+    unasked_.push(owners.id(index));
   }
   start_expiry(index, spec);
 }

@@ -22,13 +22,32 @@ Core::Core(const Limits& limits, const HardMaxima& maxima, Policy policy, std::u
 }
 Core::~Core() = default;
 
-void Core::handle(const Event& event, Time now) {
+template <class Kind>
+void Core::handle_one(const Kind& event, Time now) {
   State& state = parts_->state;
   state.advance(now);
-  std::visit([&state](const auto& each) { state.on(each); }, event);
+  state.on(event);
 #ifdef TENTQ_CHECKS
   state.check_cheaply();
 #endif
+}
+
+void Core::handle(const Event& event, Time now) {
+  std::visit([this, now](const auto& each) { handle_one(each, now); }, event);
+}
+void Core::handle(const Submitted& event, Time now) {
+  handle_one(event, now);
+}
+void Core::handle(const ChunkEnded& event, Time now) {
+  handle_one(event, now);
+}
+
+std::optional<Effect> Core::next_urgent_effect() {
+  return parts_->state.next_urgent_effect();
+}
+
+std::optional<OwnerAdmitted> Core::next_admission() {
+  return parts_->state.next_admission();
 }
 
 std::optional<Effect> Core::next_effect() {

@@ -134,8 +134,15 @@ class Core {
   // goes back; a past `now` is taken for the last one. Work that would take long is done in steps:
   // next_deadline() is then `now`.
   void handle(const Event& event, Time now);
+  // The same for what comes by the million: not every one is copied into an Event first.
+  void handle(const Submitted& event, Time now);
+  void handle(const ChunkEnded& event, Time now);
   // The next thing to do, in order; nullopt when there is nothing (more) to do now.
   std::optional<Effect> next_effect();
+  // The same in two parts, for who wants admissions last: an owner whose end was told is not told
+  // to be queued any more.
+  std::optional<Effect> next_urgent_effect();
+  std::optional<OwnerAdmitted> next_admission();
   // When handle(Tick) must be called at the latest.
   std::optional<Time> next_deadline() const;
   // Asserts every invariant; O(everything). For tests and debug builds.
@@ -167,6 +174,8 @@ class Core {
 
  private:
   struct Parts;
+  template <class Kind>
+  void handle_one(const Kind& event, Time now);
   std::unique_ptr<Parts> parts_;
 };
 

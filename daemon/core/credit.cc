@@ -232,36 +232,54 @@ void AdmissionCredit::consumed(std::uint32_t session, std::uint32_t cls, const A
   changed_ = true;
 }
 
-std::optional<ReclaimCredit> AdmissionCredit::take_reclaim() {
+// What is no longer to be told leaves its ring.
+bool AdmissionCredit::has_reclaim() {
   while (!reclaims_.empty()) {
-    const std::uint32_t index = reclaims_.front();
-    reclaims_.pop();
-    Credit& credit = credits_[index];
+    Credit& credit = credits_[reclaims_.front()];
+    if (credit.reclaim_untold) return true;
     credit.in_reclaims = false;
-    if (!credit.reclaim_untold) continue;
-    // What was submitted since it was decided has become charges; the rest is asked back.
-    credit.reclaim = largest(credit.spent, minus_saturating(credit.granted, credit.reclaim));
-    credit.reclaim_untold = false;
-    credit.reclaim_open = true;
-    credit.posted = credit.reclaim;
-    return ReclaimCredit{session_of(index), class_of(index), credit.reclaim};
+    reclaims_.pop();
   }
-  return std::nullopt;
+  return false;
 }
 
-std::optional<RaiseCredit> AdmissionCredit::take_raise() {
+bool AdmissionCredit::has_raise() {
   while (!raises_.empty()) {
-    const std::uint32_t index = raises_.front();
-    raises_.pop();
-    Credit& credit = credits_[index];
-    credit.in_raises = false;
+    Credit& credit = credits_[raises_.front()];
     // An open reclaim ends with an answer, which tells anew.
-    if (!credit.raise_untold || credit.reclaim_open || credit.granted == credit.posted) continue;
-    credit.raise_untold = false;
-    credit.posted = credit.granted;
-    return RaiseCredit{session_of(index), class_of(index), credit.granted};
+    if (credit.raise_untold && !credit.reclaim_open && credit.granted != credit.posted) return true;
+    credit.in_raises = false;
+    raises_.pop();
   }
-  return std::nullopt;
+  return false;
+}
+
+std::optional<Effect> AdmissionCredit::take_reclaim() {
+  const std::uint32_t index = reclaims_.front();
+  reclaims_.pop();
+  Credit& credit = credits_[index];
+  credit.in_reclaims = false;
+  // What was submitted since it was decided has become charges; the rest is asked back.
+  credit.reclaim = largest(credit.spent, minus_saturating(credit.granted, credit.reclaim));
+  credit.reclaim_untold = false;
+  credit.reclaim_open = true;
+  credit.posted = credit.reclaim;
+  return ReclaimCredit{session_of(index), class_of(index), credit.reclaim};
+}
+
+std::optional<Effect> AdmissionCredit::take_raise() {
+  const std::uint32_t index = raises_.front();
+  raises_.pop();
+  Credit& credit = credits_[index];
+  credit.in_raises = false;
+  credit.raise_untold = false;
+  credit.posted = credit.granted;
+  std::optional<Effect> effect;
+  RaiseCredit& raise = make_effect<RaiseCredit>(effect);
+  raise.session = session_of(index);
+  raise.cls = class_of(index);
+  raise.granted = credit.granted;
+  return effect;
 }
 
 void AdmissionCredit::check() const {

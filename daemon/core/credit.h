@@ -77,9 +77,10 @@ class AdmissionCredit {
   }
   // While somebody waits, unused credit is asked back again at this time; 0 = nobody waits.
   std::int64_t next_ns() const { return waiting_count_ == 0 ? 0 : ask_again_ns_; }
-  bool has_news() const { return !raises_.empty() || !reclaims_.empty(); }
-  std::optional<ReclaimCredit> take_reclaim();
-  std::optional<RaiseCredit> take_raise();
+  bool has_reclaim();
+  std::optional<Effect> take_reclaim();  // there is one
+  bool has_raise();
+  std::optional<Effect> take_raise();  // there is one
 
   // Charged to owners that have not ended: of a session, and of all that share a level (0 host,
   // 1 class, 2 client, 3 session) with a session's class. O(sessions) for the latter.

@@ -71,7 +71,7 @@ std::optional<Effect> State::hand_over(std::uint32_t index, const LeafKey& key,
   owner.in_flight += 1;
   if (owner.dispatched_ns == 0) owner.dispatched_ns = std::max<std::int64_t>(1, now_ns);
   unqueue_bytes(owner, length);
-  chunks_[chunk].mark = lanes_.hand_over(owner.lane, length, now_ns);
+  lanes_.hand_over(owner.lane, length, now_ns, &chunks_[chunk].mark);
   put_in_flight(owner, length);
   counters.dispatched_chunks += 1;
   picker_.pay(key, length);
@@ -82,16 +82,19 @@ std::optional<Effect> State::hand_over(std::uint32_t index, const LeafKey& key,
   } else {
     move<OwnerAction::hand_over>(owner);
   }
+  std::optional<Effect> effect;
+  DispatchChunk& told = make_effect<DispatchChunk>(effect);
   const std::uint64_t offset = chunks_[chunk].offset;
-  return DispatchChunk{chunks_.id(chunk, owners.id(index)),
-                       LaneId{owner.lane},
-                       SessionId{owner.session},
-                       owner.op(),
-                       RegionIndex{owner.local_region},
-                       RegionIndex{owner.remote_region},
-                       owner.local_offset + offset,
-                       owner.remote_offset + offset,
-                       length};
+  told.chunk = chunks_.id(chunk, owners.id(index));
+  told.lane = LaneId{owner.lane};
+  told.session = SessionId{owner.session};
+  told.op = owner.op();
+  told.local_region = RegionIndex{owner.local_region};
+  told.remote_region = RegionIndex{owner.remote_region};
+  told.local_offset = owner.local_offset + offset;
+  told.remote_offset = owner.remote_offset + offset;
+  told.length = length;
+  return effect;
 }
 
 void State::put_in_flight(const OwnerRecord& owner, std::uint64_t bytes) {

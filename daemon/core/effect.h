@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 
 #include "daemon/core/event.h"
@@ -43,12 +44,13 @@ struct OwnerEnded {
   Time dispatched{};  // first chunk; zero = never
   Time completed{};
 };
-// Admitted: what the slot table should know for cancels and listings.
+// Admitted: its slot should say PENDING. Not told of an owner whose end was told first.
 struct OwnerAdmitted {
   SessionId session;
   OwnerId owner;
   std::uint32_t slot = 0;
   std::uint32_t slot_generation = 0;
+  Time enqueued{};
 };
 struct ResolveRoute {
   OwnerId owner;
@@ -79,5 +81,12 @@ struct Drained {};
 
 using Effect = std::variant<DispatchChunk, OwnerEnded, OwnerAdmitted, RaiseCredit, ReclaimCredit,
                             CancelChunk, ResolveRoute, SessionQuiet, Drained>;
+
+// An effect to be filled in where it is returned. A copy of what was only just written in smaller
+// pieces has to wait for them.
+template <class Kind>
+Kind& make_effect(std::optional<Effect>& effect) {
+  return *std::get_if<Kind>(&effect.emplace(std::in_place_type<Kind>));
+}
 
 }  // namespace tentq::core

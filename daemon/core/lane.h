@@ -39,6 +39,7 @@ struct Lane {
   bool open = false;
   bool capped = false;                // a class has a cap
   bool held = false;                  // something needs more room than there is
+  bool learns = false;                // its window measures chunks
   std::int64_t paused_until_ns = 0;   // 0 = not paused
   std::uint64_t queued_bytes = 0;     // not handed over, of owners with this lane
   std::uint64_t queued_owners = 0;    // with something to hand over

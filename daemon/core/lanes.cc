@@ -32,6 +32,7 @@ void Lanes::follow_window(std::uint32_t index) {
   const LaneWindow& window = windows_[index];
   lane.window_bytes = window.bytes();
   lane.chunk_bytes = window.chunk_bytes();
+  lane.learns = window.learns();
   const std::uint64_t before = lane.largest_chunk;
   lane.largest_chunk = std::min({lane.chunk_bytes, lane.window_bytes, std::uint64_t{1} << 40});
   share_window(index);

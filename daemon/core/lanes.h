@@ -45,9 +45,12 @@ class Lanes {
 
   // What a window learns from: a chunk goes (before it is charged), it has come back, its transport
   // complains. Where nothing is to be learnt, nothing is measured.
-  ChunkMark hand_over(std::uint32_t index, std::uint64_t bytes, std::int64_t now_ns) {
-    if (ignore_windows_ || !windows_[index].learns()) return {};
-    return windows_[index].hand_over(bytes, lanes_[index].in_flight_bytes, now_ns);
+  void hand_over(std::uint32_t index, std::uint64_t bytes, std::int64_t now_ns, ChunkMark* mark) {
+    if (ignore_windows_ || !lanes_[index].learns) {
+      mark->measured = false;
+    } else {
+      *mark = windows_[index].hand_over(bytes, lanes_[index].in_flight_bytes, now_ns);
+    }
   }
   void sample(std::uint32_t index, const ChunkMark& mark, std::uint64_t bytes,
               std::int64_t elsewhere_ns, std::int64_t now_ns) {

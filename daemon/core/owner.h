@@ -51,12 +51,10 @@ constexpr bool is_in_leaf(OwnerState state) {
 enum OwnerFlag : std::uint8_t {
   kWrite = 1u << 0,
   kInternal = 1u << 1,
-  kHasExpiry = 1u << 2,     // OwnerExtras holds a deadline or a longest queue wait
-  kInWheel = 1u << 3,       // linked into the timing wheel
-  kUntold = 1u << 4,        // OwnerAdmitted has not been taken yet
-  kRouteUnasked = 1u << 5,  // ResolveRoute has not been taken yet
-  kHasReturned = 1u << 6,   // OwnerExtras lists chunks that its transport refused
-  kAnyFailed = 1u << 7,     // a chunk of it ended badly: it can no longer complete
+  kHasExpiry = 1u << 2,    // OwnerExtras holds a deadline or a longest queue wait
+  kInWheel = 1u << 3,      // linked into the timing wheel
+  kHasReturned = 1u << 4,  // OwnerExtras lists chunks that its transport refused
+  kAnyFailed = 1u << 5,    // a chunk of it ended badly: it can no longer complete
 };
 
 struct alignas(64) OwnerRecord {

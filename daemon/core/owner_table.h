@@ -46,6 +46,11 @@ class OwnerTable {
     const OwnerRecord& record = records_[id.index];
     return record.generation == id.generation && is_live(record.state) ? id.index : kNone;
   }
+  // The owner has its record: it has not ended, or its end was not told yet.
+  bool knows(OwnerId id) const {
+    const OwnerRecord& record = records_[id.index];
+    return record.generation == id.generation && record.state != OwnerState::free;
+  }
   // Index of the live owner of a session's slot, or kNone.
   std::uint32_t find_slot(std::uint32_t session, std::uint32_t slot) const {
     std::uint32_t index = heads_[bucket(session, slot)];

@@ -18,7 +18,8 @@ State::State(const Limits& given, const HardMaxima& most, Policy policy, std::ui
       accounts_(most.sessions, most.clients),
       credit_(most.sessions, &accounts_),
       sessions_(most.sessions),
-      announcements_(owner_capacity(most)),
+      untold_(2 * owner_capacity(most)),
+      unasked_(owner_capacity(most)),
       refused_(refusal_capacity(most)),
       scratch_(owner_capacity(most)) {
   apply_limits(given);

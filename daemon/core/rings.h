@@ -21,6 +21,16 @@ class BoundedRing {
     entries_[tail_++ & mask_] = value;
   }
   const T& front() const { return entries_[head_ & mask_]; }
+  // Forgets those that are not wanted; the order stays. Costs what the ring holds.
+  template <class Wanted>
+  void keep_if(const Wanted& wanted) {
+    std::uint32_t kept = head_;
+    for (std::uint32_t i = head_; i != tail_; ++i) {
+      const T value = entries_[i & mask_];
+      if (wanted(value)) entries_[kept++ & mask_] = value;
+    }
+    tail_ = kept;
+  }
   void pop() {
     head_ += 1;
     // Starts again at the front, so that a ring that is emptied often stays in the cache.

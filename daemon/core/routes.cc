@@ -31,7 +31,6 @@ void State::on(const RouteResolved& event) {
   owner.lane = event.lane.value();
   owner.remote_region = event.remote_region.value();
   owner.remote_offset = event.remote_offset;
-  owner.flags &= static_cast<std::uint8_t>(~kRouteUnasked);
   lanes_[owner.lane].queued_bytes += owner.length;
   move<OwnerAction::route>(owner);
   enter_leaf(index, false);

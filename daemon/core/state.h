@@ -56,7 +56,9 @@ class State {
         (wheel_.is_due(now_ns) && expire_some()) || (sessions_.purging() != 0 && purge_some());
   }
   std::optional<Time> next_deadline() const;
-  std::optional<Effect> next_effect();  // telling.cc
+  std::optional<Effect> next_effect();            // telling.cc
+  std::optional<OwnerAdmitted> next_admission();  // telling.cc
+  std::optional<Effect> next_urgent_effect();     // telling.cc
 
   void set_policy(Policy policy);           // policy.cc
   void apply_limits(const Limits& limits);  // policy.cc
@@ -186,8 +188,9 @@ class State {
   // Telling (telling.cc).
   std::optional<Effect> tell_refused();
   std::optional<Effect> tell_ended();
-  std::optional<Effect> tell_announcement();
-  std::optional<Effect> tell_credit();
+  void announce(std::uint32_t owner);
+  bool has_unasked();
+  std::optional<Effect> tell_unasked();
   std::optional<Effect> tell_cancel(std::uint32_t chunk);
 
   // Inspection (inspection.cc).
@@ -220,7 +223,8 @@ class State {
   ClassTallies tallies_{};
   std::array<OwnerList, kMaxClasses> unrouted_{};
   OwnerList ended_;
-  BoundedRing<std::uint32_t> announcements_;  // admitted owners, in order
+  BoundedRing<OwnerId> untold_;   // admitted owners, in order; some have ended since
+  BoundedRing<OwnerId> unasked_;  // those whose route is to be asked for
   BoundedRing<Refused> refused_;
   CallSlots call_slots_;
   Arena<std::uint32_t> scratch_;  // of set_policy

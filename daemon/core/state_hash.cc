@@ -38,10 +38,9 @@ std::uint64_t fold_lane(std::uint64_t hash, const Lane& lane) {
 
 std::uint64_t State::hash_owner(std::uint64_t hash, std::uint32_t index) const {
   const OwnerRecord& owner = owners[index];
-  constexpr std::uint32_t kUndecisive = kUntold | kRouteUnasked;
   hash = fold(fold(hash, owners.id(index).number()), static_cast<std::uint64_t>(owner.state));
   hash = fold(fold(hash, owner.session), (std::uint64_t{owner.client} << 32) | owner.cls);
-  hash = fold(fold(hash, owner.lane), owner.flags & ~kUndecisive);
+  hash = fold(fold(hash, owner.lane), owner.flags);
   hash = fold(fold(hash, owner.length), owner.handed);
   hash = fold(fold(hash, owner.completed), owner.in_flight);
   hash = fold(fold(hash, owner.slot), owner.slot_generation);
@@ -49,8 +48,9 @@ std::uint64_t State::hash_owner(std::uint64_t hash, std::uint32_t index) const {
   hash = fold(fold(hash, owner.order), owner.refusals);
   for (std::uint32_t c = owner.chunks; c != kNone; c = chunks_[c].next) {
     const ChunkMark& mark = chunks_[c].mark;
+    if (!mark.measured) continue;
     hash = fold(fold(hash, static_cast<std::uint64_t>(mark.handed_over_ns)), mark.epoch);
-    hash = fold(hash, (mark.measured ? 1u : 0u) | (mark.alone ? 2u : 0u));
+    hash = fold(hash, mark.alone ? 2u : 1u);
   }
   if ((owner.flags & kHasExpiry) == 0) return hash;
   const OwnerExtras& extras = owners.extras(index);

@@ -1,21 +1,23 @@
-// What the shell is asked to do, in order: ends and admissions first, then credit, then chunks.
+// What the shell is asked to do, in order: admissions and ends first, then credit, then chunks.
 // Nothing is queued beyond what the slabs hold; chunks are chosen when they are asked for.
 #include "daemon/core/state.h"
 
 namespace tentq::core {
 
 std::optional<Effect> State::next_effect() {
+  if (auto admission = next_admission()) return *admission;
+  return next_urgent_effect();
+}
+
+std::optional<Effect> State::next_urgent_effect() {
   if (!refused_.empty()) return tell_refused();
-  if (!announcements_.empty()) {
-    if (auto effect = tell_announcement()) return effect;
-  }
+  if (has_unasked()) return tell_unasked();
   if (chunks_.next_cancel() != kNone) return tell_cancel(chunks_.next_cancel());
   if (ended_.head != kNone) return tell_ended();
   if (sessions_.any_quiet()) return SessionQuiet{sessions_.take_quiet()};
   credit_.rebalance(now_ns);
-  if (credit_.has_news()) {
-    if (auto effect = tell_credit()) return effect;
-  }
+  if (credit_.has_reclaim()) return credit_.take_reclaim();
+  if (credit_.has_raise()) return credit_.take_raise();
   if (!drained_owed_ || owners.taken() != 0) return dispatch();
   drained_owed_ = false;
   return Drained{};
@@ -39,30 +41,53 @@ std::optional<Effect> State::tell_refused() {
   return ended;
 }
 
-// The oldest announcement: its admission, then the question for its route.
-std::optional<Effect> State::tell_announcement() {
-  while (!announcements_.empty()) {
-    const std::uint32_t index = announcements_.front();
-    OwnerRecord& owner = owners[index];
-    const bool unasked = (owner.flags & kRouteUnasked) != 0;
-    if ((owner.flags & kUntold) != 0) {
-      owner.flags &= static_cast<std::uint8_t>(~kUntold);
-      if (!unasked) announcements_.pop();
-      return OwnerAdmitted{SessionId{owner.session}, owners.id(index), owner.slot,
-                           owner.slot_generation};
-    }
-    announcements_.pop();
-    owner.flags &= static_cast<std::uint8_t>(~kRouteUnasked);
-    // It may have ended, or found its route, since it was admitted.
-    if (!unasked || owner.state != OwnerState::route_pending) continue;
-    return ResolveRoute{owners.id(index),
-                        SessionId{owner.session},
-                        SegmentHandle{owners.extras(index).segment},
-                        owner.remote_offset,
-                        owner.length,
-                        owner.op()};
+// Who takes urgent effects only leaves admissions behind. Those of owners that are gone make way;
+// what stays is no more than there are owners.
+void State::announce(std::uint32_t index) {
+  if (untold_.left() == 0) {
+    untold_.keep_if([this](const OwnerId& id) { return owners.knows(id); });
   }
-  return std::nullopt;
+  untold_.push(owners.id(index));
+}
+
+std::optional<OwnerAdmitted> State::next_admission() {
+  std::optional<OwnerAdmitted> admitted;
+  while (!untold_.empty()) {
+    const OwnerId id = untold_.front();
+    untold_.pop();
+    if (!owners.knows(id)) continue;
+    const OwnerRecord& owner = owners[id.index];
+    admitted.emplace();
+    admitted->session = SessionId{owner.session};
+    admitted->owner = id;
+    admitted->slot = owner.slot;
+    admitted->slot_generation = owner.slot_generation;
+    admitted->enqueued = time_from_ns(owner.enqueued_ns);
+    break;
+  }
+  return admitted;
+}
+
+// An owner may have ended, or found its route, since it was admitted.
+bool State::has_unasked() {
+  while (!unasked_.empty()) {
+    const OwnerId& id = unasked_.front();
+    if (owners.knows(id) && owners[id.index].state == OwnerState::route_pending) return true;
+    unasked_.pop();
+  }
+  return false;
+}
+
+std::optional<Effect> State::tell_unasked() {
+  const OwnerId id = unasked_.front();
+  const OwnerRecord& owner = owners[id.index];
+  unasked_.pop();
+  return ResolveRoute{id,
+                      SessionId{owner.session},
+                      SegmentHandle{owners.extras(id.index).segment},
+                      owner.remote_offset,
+                      owner.length,
+                      owner.op()};
 }
 
 std::optional<Effect> State::tell_cancel(std::uint32_t chunk) {
@@ -77,32 +102,29 @@ std::optional<Effect> State::tell_ended() {
   OwnerRecord& owner = owners[index];
   ended_.head = owner.next;
   if (owner.next == kNone) ended_.tail = kNone;
+  std::optional<Effect> effect;
+  OwnerEnded& ended = make_effect<OwnerEnded>(effect);
+  ended.session = SessionId{owner.session};
+  ended.owner = owners.id(index);
+  ended.slot = owner.slot;
+  ended.slot_generation = owner.slot_generation;
+  ended.cls = owner.class_id();
+  ended.state = owner.outcome;
+  ended.reason = static_cast<Reason>(owner.reason);
+  ended.op = owner.op();
+  ended.local_region = RegionIndex{owner.local_region};
+  ended.remote_region = RegionIndex{owner.remote_region};
+  ended.length = owner.length;
+  ended.bytes_done = owner.completed;
+  ended.enqueued = time_from_ns(owner.enqueued_ns);
+  ended.dispatched = time_from_ns(owner.dispatched_ns);
+  ended.completed = time_from_ns(static_cast<std::int64_t>(owner.order));
   const std::uint32_t session = owner.session;
   move<OwnerAction::retire>(owner);
   owners.give(index);
   sessions_[session].live -= 1;
   sessions_.retire_if_quiet(session);
-  return OwnerEnded{SessionId{session},
-                    owners.id(index),
-                    owner.slot,
-                    owner.slot_generation,
-                    owner.class_id(),
-                    owner.outcome,
-                    static_cast<Reason>(owner.reason),
-                    owner.op(),
-                    RegionIndex{owner.local_region},
-                    RegionIndex{owner.remote_region},
-                    owner.length,
-                    owner.completed,
-                    time_from_ns(owner.enqueued_ns),
-                    time_from_ns(owner.dispatched_ns),
-                    time_from_ns(static_cast<std::int64_t>(owner.order))};
-}
-
-std::optional<Effect> State::tell_credit() {
-  if (const auto reclaim = credit_.take_reclaim()) return *reclaim;
-  if (const auto raise = credit_.take_raise()) return *raise;
-  return std::nullopt;
+  return effect;
 }
 
 }  // namespace tentq::core

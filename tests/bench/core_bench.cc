@@ -183,18 +183,22 @@ class Load {
   }
 
   void take_effects() {
-    while (const std::optional<Effect> effect = core_.next_effect()) {
-      if (const auto* chunk = std::get_if<DispatchChunk>(&*effect)) {
-        flying_.push_back(chunk->chunk);
-      } else if (const auto* ended = std::get_if<OwnerEnded>(&*effect)) {
-        TENTQ_CHECK(ended->state == TaskState::completed);
-        const std::uint32_t session = ended->session.value();
-        free_slots_[session].push_back(ended->slot);
-        std::uint32_t& owed = owed_[session][index_of(ended->cls)];
-        if (++owed < kCall) continue;
-        owed = 0;
-        submit(session, ended->cls);
-      }
+    while (const std::optional<Effect> effect = core_.next_urgent_effect()) carry_out(*effect);
+    while (core_.next_admission()) {
+    }
+  }
+
+  void carry_out(const Effect& effect) {
+    if (const auto* chunk = std::get_if<DispatchChunk>(&effect)) {
+      flying_.push_back(chunk->chunk);
+    } else if (const auto* ended = std::get_if<OwnerEnded>(&effect)) {
+      TENTQ_CHECK(ended->state == TaskState::completed);
+      const std::uint32_t session = ended->session.value();
+      free_slots_[session].push_back(ended->slot);
+      std::uint32_t& owed = owed_[session][index_of(ended->cls)];
+      if (++owed < kCall) return;
+      owed = 0;
+      submit(session, ended->cls);
     }
   }
 

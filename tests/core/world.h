@@ -39,6 +39,7 @@ class World {
   // Hands an event over, checks, and carries effects out unless `hold_effects` is set.
   void handle(const Event& event);
   void take_effects();
+  void carry_out(const Effect& effect);
   void advance(Duration by);  // a Tick after that time
   void advance_to_deadline();
   bool hold_effects = false;
@@ -87,8 +88,6 @@ class World {
   OwnerState state_of(const OwnerId& id) const;
 
  private:
-  void carry_out(const Effect& effect);
-
   bool check_;
   std::map<std::uint32_t, std::uint32_t> next_slot_;
   std::map<std::uint32_t, std::uint32_t> slots_;

@@ -38,7 +38,11 @@ class alignas(64) CopyJob {
   // The next piece alone; false when nothing is left to do. Begin with what open() set.
   bool carry_on(std::uint64_t piece_bytes);
 
-  Completion completion() const { return {id, bytes, outcome}; }
+  void describe(Completion* completion) const {
+    completion->id = id;
+    completion->bytes = bytes;
+    completion->outcome = outcome;
+  }
 
   ChunkId id;
   std::byte* to = nullptr;

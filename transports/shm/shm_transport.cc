@@ -125,7 +125,7 @@ std::size_t ShmTransport::collect(std::span<Completion> completions) {
       if (slot) --with_workers_;
     }
     if (!slot) break;
-    completions[count++] = jobs_[*slot].completion();
+    jobs_[*slot].describe(&completions[count++]);
     jobs_.close(*slot);
   }
   return count;
