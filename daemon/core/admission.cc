@@ -196,6 +196,8 @@ void State::admit_one(const Submitted& call, const OwnerSpec& spec, std::uint32_
   owners.enter_slot(index);
   announce(index);
   queue_bytes(owner, spec.length);
+  const bool expires = spec.deadline.count() != 0 || spec.max_queue_wait.count() != 0;
+  if (expires) set_expiry(index, spec);
   if (spec.lane.valid()) {
     move<OwnerAction::admit>(owner);
     enter_leaf(index, false);
@@ -205,7 +207,7 @@ void State::admit_one(const Submitted& call, const OwnerSpec& spec, std::uint32_
     enter_list(&unrouted_[owner.cls], index);
     unasked_.push(owners.id(index));
   }
-  start_expiry(index, spec);
+  if (expires || !spec.lane.valid()) arm(index);
 }
 
 }  // namespace tentq::core

@@ -21,7 +21,7 @@ void State::enter_leaf(std::uint32_t index, bool put_back) {
   }
   lanes_[owner.lane].queued_owners += 1;
   const LeafKey key = leaves_.key_of(owner);
-  const bool has_new_head = put_back || leaves_.leaf(key).count == 1;
+  const bool has_new_head = put_back || leaves_.leaf(key).head == index;
   // A new head may be smaller than what its lane is held for.
   if (has_new_head) drop_holds(owner);
   if (has_new_head || owner.enqueued_ns < now_ns) picker_.entered(key, owner.enqueued_ns);
@@ -29,7 +29,13 @@ void State::enter_leaf(std::uint32_t index, bool put_back) {
 
 void State::leave_leaf(std::uint32_t index, const LeafKey& key) {
   leaves_.remove(index, key);
-  if (leaves_.leaf(key).count == 0) picker_.left(key);
+  const Leaf& leaf = leaves_.leaf(key);
+  if (leaf.count == 0) {
+    picker_.left(key);
+  } else if ((owners[index].flags & kDated) != 0) {
+    // Whoever comes behind a deadline may have waited for longer.
+    picker_.entered(key, owners[leaf.head].enqueued_ns);
+  }
   lanes_[key.lane].queued_owners -= 1;
 }
 

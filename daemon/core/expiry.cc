@@ -17,15 +17,20 @@ std::int64_t later(std::int64_t when_ns, std::int64_t by_ns) {
 
 void State::on(const Tick&) {}  // time itself is looked at with every event
 
-void State::start_expiry(std::uint32_t index, const OwnerSpec& spec) {
-  const bool expires = spec.deadline.count() != 0 || spec.max_queue_wait.count() != 0;
-  if (!expires && spec.lane.valid()) return;
+// Durations become times here, once.
+void State::set_expiry(std::uint32_t index, const OwnerSpec& spec) {
   OwnerExtras& extras = owners.extras(index);
-  extras.deadline_ns = spec.deadline.count() == 0 ? 0 : later(now_ns, spec.deadline.count());
-  extras.queue_expiry_ns =
-      spec.max_queue_wait.count() == 0 ? 0 : later(now_ns, spec.max_queue_wait.count());
-  if (expires) owners[index].flags |= kHasExpiry;
-  arm(index);
+  OwnerRecord& owner = owners[index];
+  extras.deadline_ns = extras.queue_expiry_ns = 0;
+  if (spec.deadline.count() != 0) {
+    extras.deadline_ns = later(now_ns, spec.deadline.count());
+    extras.due_key = leaves_.deadlines().key_of(extras.deadline_ns);
+    owner.flags |= kHasExpiry | kDated;
+  }
+  if (spec.max_queue_wait.count() != 0) {
+    extras.queue_expiry_ns = later(now_ns, spec.max_queue_wait.count());
+    owner.flags |= kHasExpiry;
+  }
 }
 
 // The earliest of what may end it in its present state; 0 = nothing.

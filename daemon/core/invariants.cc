@@ -70,20 +70,36 @@ void State::check_owner(std::uint32_t index, Sums* sums) const {
   TENTQ_CHECK(sessions_[owner.session].open);
 }
 
-// The queue of a leaf is linked both ways, in order, and no longer than its count.
+// By bucket of deadline, those without one last; then by when they came.
+bool State::stands_before(std::uint32_t a, std::uint32_t b) const {
+  if (leaves_.are_due_together(a, b)) return owners[a].order < owners[b].order;
+  if (leaves_.is_dated(a) != leaves_.is_dated(b)) return leaves_.is_dated(a);
+  return leaves_.deadlines().is_earlier(owners.extras(a).due_key, owners.extras(b).due_key);
+}
+
+// The queue of a leaf is linked both ways, in order, and no longer than its count; its tree names
+// the last one of every bucket of deadlines, and nobody else.
 std::uint32_t State::check_leaf(const LeafKey& key) const {
   const Leaf& leaf = leaves_.leaf(key);
   std::uint32_t count = 0;
+  std::uint32_t buckets = 0;
   std::uint32_t prev = kNone;
   for (std::uint32_t i = leaf.head; i != kNone; i = owners[i].next) {
     TENTQ_CHECK(is_in_leaf(owners[i].state) && owners[i].prev == prev);
     const LeafKey own = leaves_.key_of(owners[i]);
     TENTQ_CHECK(own.cls == key.cls && own.lane == key.lane && own.session == key.session);
-    TENTQ_CHECK(prev == kNone || owners[prev].order < owners[i].order);
+    TENTQ_CHECK(prev == kNone || stands_before(prev, i));
+    const std::uint32_t next = owners[i].next;
+    if (leaves_.is_dated(i) && (next == kNone || !leaves_.are_due_together(i, next))) {
+      const std::uint32_t due_key = owners.extras(i).due_key;
+      TENTQ_CHECK(leaves_.deadlines().last_of(leaf.dated, due_key) == i);
+      buckets += 1;
+    }
     prev = i;
     count += 1;
   }
   TENTQ_CHECK(leaf.tail == prev && leaf.count == count);
+  TENTQ_CHECK(leaves_.deadlines().buckets(leaf.dated) == buckets);
   return count;
 }
 

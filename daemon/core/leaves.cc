@@ -7,20 +7,20 @@
 
 namespace tentq::core {
 
-Leaves::Leaves(std::uint32_t clients, std::uint32_t sessions, std::uint32_t lanes,
-               OwnerTable* owners)
-    : clients_(clients),
-      sessions_(sessions),
-      lanes_(lanes),
+Leaves::Leaves(const HardMaxima& maxima, std::uint32_t records, OwnerTable* owners)
+    : clients_(maxima.clients),
+      sessions_(maxima.sessions),
+      lanes_(maxima.lanes),
       owners_(owners),
-      leaves_(kMaxClasses * std::size_t{sessions} * lanes),
-      session_lanes_(kMaxClasses * std::size_t{sessions}),
-      sessions_filled_(kMaxClasses * std::size_t{clients}, sessions),
-      client_lanes_(kMaxClasses * std::size_t{clients}),
-      clients_filled_(kMaxClasses, clients),
-      sessions_on_lane_(kMaxClasses * std::size_t{clients} * lanes),
-      clients_on_lane_(kMaxClasses * std::size_t{lanes}),
-      hidden_(clients) {}
+      leaves_(kMaxClasses * std::size_t{sessions_} * lanes_),
+      session_lanes_(kMaxClasses * std::size_t{sessions_}),
+      sessions_filled_(kMaxClasses * std::size_t{clients_}, sessions_),
+      client_lanes_(kMaxClasses * std::size_t{clients_}),
+      clients_filled_(kMaxClasses, clients_),
+      sessions_on_lane_(kMaxClasses * std::size_t{clients_} * lanes_),
+      clients_on_lane_(kMaxClasses * std::size_t{lanes_}),
+      hidden_(clients_),
+      deadlines_(records) {}
 
 void Leaves::set_layout(LeafLayout layout) {
   for (const std::uint64_t count : queued_) TENTQ_CHECK(count == 0);
@@ -32,30 +32,51 @@ void Leaves::append(std::uint32_t index) {
   OwnerRecord& owner = (*owners_)[index];
   const LeafKey key = key_of(owner);
   Leaf& leaf = leaves_[index_of_leaf(key)];
-  owner.next = kNone;
-  owner.prev = leaf.tail;
-  (leaf.tail == kNone ? leaf.head : (*owners_)[leaf.tail].next) = index;
-  leaf.tail = index;
-  queued_[key.cls] += 1;
+  if (is_dated(index)) {
+    const std::uint32_t due_key = owners_->extras(index).due_key;
+    link(leaf, index, deadlines_.append(&leaf.dated, due_key, index), key.cls);
+  } else {
+    owner.next = kNone;
+    owner.prev = leaf.tail;
+    (leaf.tail == kNone ? leaf.head : (*owners_)[leaf.tail].next) = index;
+    leaf.tail = index;
+    queued_[key.cls] += 1;
+  }
   if (leaf.count++ == 0) became_filled(key);
 }
 
-void Leaves::put_back(std::uint32_t index) {
+void Leaves::link(Leaf& leaf, std::uint32_t index, std::uint32_t prev, std::uint32_t cls) {
   OwnerRecord& owner = (*owners_)[index];
-  const LeafKey key = key_of(owner);
-  Leaf& leaf = leaves_[index_of_leaf(key)];
-  std::uint32_t next = leaf.head;
-  std::uint32_t prev = kNone;
-  // Passes only owners that were refused or are half handed over: at most a window's worth.
-  while (next != kNone && (*owners_)[next].order < owner.order) {
-    prev = next;
-    next = (*owners_)[next].next;
-  }
+  const std::uint32_t next = prev == kNone ? leaf.head : (*owners_)[prev].next;
   owner.next = next;
   owner.prev = prev;
   (prev == kNone ? leaf.head : (*owners_)[prev].next) = index;
   (next == kNone ? leaf.tail : (*owners_)[next].prev) = index;
-  queued_[key.cls] += 1;
+  queued_[cls] += 1;
+}
+
+bool Leaves::are_due_together(std::uint32_t a, std::uint32_t b) const {
+  if (is_dated(a) != is_dated(b)) return false;
+  return !is_dated(a) || owners_->extras(a).due_key == owners_->extras(b).due_key;
+}
+
+void Leaves::put_back(std::uint32_t index) {
+  const OwnerRecord& owner = (*owners_)[index];
+  const LeafKey key = key_of(owner);
+  Leaf& leaf = leaves_[index_of_leaf(key)];
+  const bool dated = is_dated(index);
+  const std::uint32_t due_key = owners_->extras(index).due_key;
+  std::uint32_t prev =
+      dated ? deadlines_.last_before(leaf.dated, due_key) : deadlines_.last(leaf.dated);
+  std::uint32_t next = prev == kNone ? leaf.head : (*owners_)[prev].next;
+  // Passes only owners that were refused or are half handed over: at most a window's worth.
+  while (next != kNone && are_due_together(next, index) && (*owners_)[next].order < owner.order) {
+    prev = next;
+    next = (*owners_)[next].next;
+  }
+  const bool is_last = next == kNone || !are_due_together(next, index);
+  if (dated && is_last) deadlines_.append(&leaf.dated, due_key, index);
+  link(leaf, index, prev, key.cls);
   if (leaf.count++ == 0) became_filled(key);
 }
 
@@ -65,6 +86,10 @@ void Leaves::remove(std::uint32_t index, const LeafKey& key) {
   TENTQ_CHECK(leaf.count != 0);
   const std::uint32_t next = owner.next;
   const std::uint32_t prev = owner.prev;
+  if (is_dated(index) && (next == kNone || !are_due_together(next, index))) {
+    const bool has_others = prev != kNone && are_due_together(prev, index);
+    deadlines_.set_last(&leaf.dated, owners_->extras(index).due_key, has_others ? prev : kNone);
+  }
   (prev == kNone ? leaf.head : (*owners_)[prev].next) = next;
   if (next == kNone) {
     leaf.tail = prev;

@@ -1,5 +1,6 @@
-// The queues: one leaf per (class, client, session, lane), each a FIFO of owners, with bitmaps of
-// what is not empty at every level, so that a choice never looks at what cannot be chosen. A client
+// The queues: one leaf per (class, client, session, lane), with bitmaps of what is not empty at
+// every level, so that a choice never looks at what cannot be chosen. In a leaf the earliest
+// deadline is first, and whoever has none comes last; apart from that, who came first. A client
 // that is hidden keeps its leaves, and nobody chooses it. Conductor thread.
 #pragma once
 
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "daemon/core/deadline_order.h"
 #include "daemon/core/lane_set.h"
 #include "daemon/core/member_set.h"
 #include "daemon/core/owner_table.h"
@@ -15,7 +17,7 @@
 namespace tentq::core {
 
 // How owners are spread over leaves. by_arrival keeps one leaf per class and lane, so that the
-// order between clients is that of arrival.
+// order between clients is that of arrival, and knows no deadlines.
 enum class LeafLayout : std::uint8_t { by_client, by_arrival };
 
 // A session belongs to one client.
@@ -30,11 +32,12 @@ struct Leaf {
   std::uint32_t head = kNone;
   std::uint32_t tail = kNone;
   std::uint32_t count = 0;
+  std::uint32_t dated = kNone;  // DeadlineOrder's tree of those with a deadline
 };
 
 class Leaves {
  public:
-  Leaves(std::uint32_t clients, std::uint32_t sessions, std::uint32_t lanes, OwnerTable* owners);
+  Leaves(const HardMaxima& maxima, std::uint32_t records, OwnerTable* owners);
 
   LeafLayout layout() const { return layout_; }
   // Only while all leaves are empty; no client is hidden afterwards.
@@ -58,7 +61,8 @@ class Leaves {
     const std::uint32_t tail = leaf(key).tail;
     if (tail != kNone) __builtin_prefetch(&(*owners_)[tail], 1);
   }
-  // Behind all others of its leaf. push() stamps the owner's order; append() keeps it.
+  // Behind all others of its leaf that are due no later. push() stamps the owner's order; append()
+  // keeps it.
   void push(std::uint32_t owner) {
     (*owners_)[owner].order = next_order_++;
     append(owner);
@@ -118,6 +122,16 @@ class Leaves {
   void hide(std::uint32_t client);
   void show(std::uint32_t client);
 
+  // Deadlines are told apart by where they lie from now.
+  void advance(std::int64_t now_ns) { deadlines_.advance(now_ns); }
+  const DeadlineOrder& deadlines() const { return deadlines_; }
+  // Whether its deadline counts.
+  bool is_dated(std::uint32_t owner) const {
+    return ((*owners_)[owner].flags & kDated) != 0 && layout_ == LeafLayout::by_client;
+  }
+  // Of two of a leaf: both stand in one bucket of deadlines, or neither has one.
+  bool are_due_together(std::uint32_t a, std::uint32_t b) const;
+
   std::uint64_t queued(std::uint32_t cls) const { return queued_[cls]; }
   std::uint64_t next_order() const { return next_order_; }
 
@@ -125,6 +139,7 @@ class Leaves {
   std::size_t row(std::uint32_t cls, std::uint32_t client) const {
     return std::size_t{cls} * clients_ + client;
   }
+  void link(Leaf& leaf, std::uint32_t owner, std::uint32_t prev, std::uint32_t cls);
   void became_filled(const LeafKey& key);
   void became_empty(const LeafKey& key);
   void enter_class(std::uint32_t cls, std::uint32_t lane) {
@@ -155,6 +170,7 @@ class Leaves {
   std::array<LaneSet, kMaxClasses> class_lanes_{};
   std::uint32_t filled_classes_ = 0;
   std::array<std::uint64_t, kMaxClasses> queued_{};
+  DeadlineOrder deadlines_;
 };
 
 }  // namespace tentq::core

@@ -55,6 +55,7 @@ enum OwnerFlag : std::uint8_t {
   kInWheel = 1u << 3,      // linked into the timing wheel
   kHasReturned = 1u << 4,  // OwnerExtras lists chunks that its transport refused
   kAnyFailed = 1u << 5,    // a chunk of it ended badly: it can no longer complete
+  kDated = 1u << 6,        // has a deadline, and OwnerExtras its key
 };
 
 struct alignas(64) OwnerRecord {
@@ -107,6 +108,7 @@ struct OwnerExtras {
   std::uint32_t bucket = 0;
   std::uint32_t segment = 0;       // while its route is not known
   std::uint32_t returned = kNone;  // chunks that were refused; list in the chunk table
+  std::uint32_t due_key = 0;       // DeadlineOrder's of its deadline
 };
 
 namespace detail {

@@ -54,6 +54,7 @@ class State {
     lanes_.advance(now_ns);
     more_to_do_ =
         (wheel_.is_due(now_ns) && expire_some()) || (sessions_.purging() != 0 && purge_some());
+    if (!more_to_do_) leaves_.advance(now_ns);
   }
   std::optional<Time> next_deadline() const;
   std::optional<Effect> next_effect();            // telling.cc
@@ -177,7 +178,7 @@ class State {
   void finish(std::uint32_t owner, TaskState outcome, Reason reason);
 
   // Expiry (expiry.cc).
-  void start_expiry(std::uint32_t owner, const OwnerSpec& spec);
+  void set_expiry(std::uint32_t owner, const OwnerSpec& spec);
   std::int64_t due_ns(std::uint32_t owner) const;
   void arm(std::uint32_t owner);
   void expire(std::uint32_t owner);
@@ -203,6 +204,7 @@ class State {
   struct Sums;
   void check_owner(std::uint32_t owner, Sums* sums) const;
   std::uint64_t check_chunks(std::uint32_t owner, std::uint32_t first, bool in_flight) const;
+  bool stands_before(std::uint32_t a, std::uint32_t b) const;
   std::uint32_t check_leaf(const LeafKey& key) const;
   void check_leaves() const;
   void check_flight(const Sums& sums) const;

@@ -60,7 +60,8 @@ class Model {
     OwnerSpec spec;
     std::uint32_t session = 0;
     ClassId cls = ClassId::standard;
-    std::uint64_t order = 0;  // of being routable
+    std::uint64_t order = 0;                       // of being routable
+    std::uint64_t due_bucket = ~std::uint64_t{0};  // 2^18 ns of its deadline; ~0: none
     bool routed = false;
     std::map<std::uint64_t, std::uint64_t> todo;  // offset → length, not in a transport's hands
     std::map<ChunkId, DispatchChunk> flying;

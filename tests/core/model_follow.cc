@@ -38,6 +38,10 @@ void Model::follow() {
     owner.session = admission.session.value();
     owner.routed = owner.spec.lane.valid();
     owner.order = order_++;
+    if (owner.spec.deadline.count() != 0) {
+      const Time due = admission.enqueued + owner.spec.deadline;
+      owner.due_bucket = static_cast<std::uint64_t>(to_ns(due)) >> 18;
+    }
     owner.todo[0] = owner.spec.length;
     RC_ASSERT(!ended_.contains(admission.owner));
     RC_ASSERT(owners_.emplace(admission.owner, owner).second);
@@ -96,9 +100,11 @@ void Model::follow_dispatches() {
   }
 }
 
-// First in, first out within (class, session, lane); under `fifo` within the lane of all users.
+// Within (class, session, lane) by bucket of deadline, whoever has none last, and first in, first
+// out in a bucket; under `fifo` first in, first out within the lane of all users.
 void Model::check_order(const Owner& owner) const {
   const bool fifo = world_.core.policy() == Policy::fifo && owner.cls != ClassId::internal;
+  const bool dated = world_.core.policy() == Policy::strict || world_.core.policy() == Policy::wdrr;
   for (const auto& [id, other] : owners_) {
     if (!other.routed || other.todo.empty() || other.spec.lane != owner.spec.lane) continue;
     const std::optional<OwnerView> view = world_.core.find_owner(id);
@@ -106,7 +112,10 @@ void Model::check_order(const Owner& owner) const {
     if (view->state == OwnerState::draining) continue;
     const bool same_leaf = other.cls == owner.cls && other.session == owner.session;
     const bool same_queue = fifo ? other.cls != ClassId::internal : same_leaf;
-    if (same_queue) RC_ASSERT(other.order >= owner.order);
+    if (!same_queue) continue;
+    const std::uint64_t others = dated ? other.due_bucket : 0;
+    const std::uint64_t own = dated ? owner.due_bucket : 0;
+    RC_ASSERT(others > own || (others == own && other.order >= owner.order));
   }
 }
 

@@ -230,7 +230,9 @@ using TaskId = std::uint32_t;
 struct SubmitOptions {
   Class cls = Class::standard;
   // Both count from the call, per request; 0 = none. `deadline` ends with the transfer,
-  // `max_queue_wait` with its start. A spent one ends the task as State::timeout.
+  // `max_queue_wait` with its start. A spent one ends the task as State::timeout. Under the policies
+  // strict and wdrr the earliest deadline goes first among this client's requests of one class and
+  // direction, and those without one go last.
   std::chrono::nanoseconds deadline{0};
   std::chrono::nanoseconds max_queue_wait{0};
   // Neighbouring requests that are adjacent on both sides become one owner. false keeps each
