@@ -15,7 +15,8 @@ rates: 500MB/s; ratios: 20%, 0.2. Names stand above where they are used.
   client NAME class NAME lane NAME[,NAME] size SIZE[,SIZE] LOAD [count N] [sessions N] [weight N]
          [in-flight SIZE] [from TIME] [until TIME] [arrivals poisson|fixed]
     LOAD: open 20% (of the rate of its first lane, the group together: an open loop)
-          closed N (each session blocks with N owners outstanding)
+          closed N [think TIME] (each session blocks with N owners outstanding; TIME: mean, exponential,
+          from an end to the next submit)
           flood SIZE (the group keeps that many bytes outstanding) | once N (owners of each session)
   at TIME lane NAME rate RATE | delay TIME | jam TIME (how long nothing comes back)
   at TIME policy NAME | at TIME class NAME weight N

@@ -2,6 +2,7 @@
 #include "tests/sim/load.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace tentq::sim {
@@ -69,12 +70,23 @@ void OpenLoad::act() {
 }
 
 KeepLoad::KeepLoad(const LoadShape& shape, Host* host, Agenda* agenda)
-    : Load(shape, host, agenda), most_bytes_(shape.client.bytes / shape.client.session_count()) {}
+    : Load(shape, host, agenda),
+      most_bytes_(shape.client.bytes / shape.client.session_count()),
+      random_(shape.seed) {}
+
+// Exponential: most clients wake up soon, some late. One thread thinks for one owner at a time.
+std::int64_t KeepLoad::thought_ns() {
+  const double uniform = static_cast<double>(random_.next() >> 11) * 0x1p-53;  // [0, 1)
+  const double thinks = -std::log1p(-uniform) * static_cast<double>(shape_.client.think_ns);
+  const std::int64_t begin_ns =
+      thinking_.empty() ? host_->now_ns() : std::max(host_->now_ns(), thinking_.back());
+  return begin_ns + static_cast<std::int64_t>(thinks);
+}
 
 bool KeepLoad::wants_more() const {
   if (over() || gave_up_) return false;
   switch (shape_.client.kind) {
-    case LoadKind::closed: return outstanding_ < shape_.client.depth;
+    case LoadKind::closed: return outstanding_ + thinking_.size() < shape_.client.depth;
     case LoadKind::once: return count_ < shape_.client.depth;
     case LoadKind::flood: return outstanding_bytes_ + next().length <= most_bytes_;
     case LoadKind::open: break;
@@ -85,13 +97,14 @@ bool KeepLoad::wants_more() const {
 // As submit_wait() does: it blocks with a wish, and tries again when its credit is raised, one of
 // its owners ends, or a slice of its wait is over.
 void KeepLoad::fill() {
-  agenda_->set(actor_, kNever_ns);
+  while (!thinking_.empty() && thinking_.front() <= host_->now_ns()) thinking_.pop_front();
+  agenda_->set(actor_, thinking_.empty() ? kNever_ns : thinking_.front());
   while (wants_more()) {
     const std::uint64_t length = next().length;
     if (!submit(blocked_since_ns_.value_or(host_->now_ns()))) {
       if (!blocked_since_ns_) blocked_since_ns_ = host_->now_ns();
       host_->wish(session_, shape_.client.cls, length, true);
-      agenda_->set(actor_, host_->now_ns() + kSlice_ns);
+      agenda_->set(actor_, std::min(agenda_->due_ns(actor_), host_->now_ns() + kSlice_ns));
       return;
     }
     blocked_since_ns_.reset();
@@ -108,6 +121,7 @@ void KeepLoad::ended(const core::OwnerEnded& end, std::int64_t) {
     if (!gave_up_) agenda_->set(actor_, host_->now_ns() + kRetry_ns);
     return;
   }
+  if (shape_.client.think_ns != 0) thinking_.push_back(thought_ns());
   fill();
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tests/bench/qos/arrivals.h"
+#include "tests/bench/statistics.h"
 #include "tests/sim/agenda.h"
 #include "tests/sim/host.h"
 
@@ -82,12 +83,15 @@ class KeepLoad final : public Load {
  private:
   bool wants_more() const;
   void fill();
+  std::int64_t thought_ns();
 
   std::uint32_t outstanding_ = 0;
   std::uint64_t outstanding_bytes_ = 0;
   std::uint64_t most_bytes_ = 0;  // flood: of this session
   bool gave_up_ = false;          // what it sends is never admitted
   std::optional<std::int64_t> blocked_since_ns_;
+  bench::Random random_;
+  std::deque<std::int64_t> thinking_;  // when each submit that follows an end may come
 };
 
 std::unique_ptr<Load> make_load(const LoadShape& shape, Host* host, Agenda* agenda);

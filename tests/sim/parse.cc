@@ -227,8 +227,9 @@ void Parser::client(Words& words) {
                         [&](const ClientSpec& each) { return each.name == client.name; }));
   Settings settings(words);
   const std::vector<std::string_view> loads = {"open", "closed", "flood", "once"};
-  std::vector<std::string_view> known = {"count", "class", "weight", "sessions", "in-flight",
-                                         "lane",  "size",  "from",   "until",    "arrivals"};
+  std::vector<std::string_view> known = {"count",     "class",    "weight", "sessions",
+                                         "in-flight", "lane",     "size",   "from",
+                                         "until",     "arrivals", "think"};
   known.insert(known.end(), loads.begin(), loads.end());
   int given = 0;
   for (std::string key = settings.next(known); !key.empty(); key = settings.next(known)) {
@@ -248,6 +249,8 @@ void Parser::client(Words& words) {
       }
     } else if (key == "size") {
       client.sizes = words.sizes("size");
+    } else if (key == "think") {
+      client.think_ns = words.duration_ns("time to think");
     } else if (key == "from") {
       client.from_ns = words.duration_ns("time");
     } else if (key == "until") {
@@ -270,6 +273,9 @@ void Parser::client(Words& words) {
   }
   if (settings.has("arrivals") && client.kind != LoadKind::open) {
     words.fail("only an open load has arrivals", "write `open 20%`, or delete `arrivals`");
+  }
+  if (settings.has("think") && client.kind != LoadKind::closed) {
+    words.fail("only a closed load thinks", "write `closed 4`, or delete `think`");
   }
   if (client.until_ns <= client.from_ns) {
     words.fail("it stops before it begins", "write `until` later than `from`");

@@ -20,7 +20,7 @@ lane far rate 500KB/s window 64MiB adaptive 500us floor 1MiB chunk auto   # lear
 client bulk class background lane shm,far size 64KiB,1MiB flood 1GiB count 8 sessions 2 weight 4
 client urgent class foreground lane shm size 256KiB open 20% arrivals fixed from 1s until 9s in-flight 1MiB
 client one class default lane far size 5GiB once 1
-client loop class prefetch lane far size 4KiB closed 7
+client loop class prefetch lane far size 4KiB closed 7 think 30us
 at 2s lane shm rate 125MB/s
 at 2s lane far delay 1ms
 at 3s lane far jam 500ms
@@ -83,6 +83,7 @@ TEST(ParseScenario, ReadsEveryStatement) {
   EXPECT_EQ(s.clients[2].kind, LoadKind::once);
   EXPECT_EQ(s.clients[2].sizes[0], 5ull << 30);
   EXPECT_EQ(s.clients[3].depth, 7u);
+  EXPECT_EQ(s.clients[3].think_ns, 30'000);
 
   ASSERT_EQ(s.changes.size(), 5u);
   EXPECT_EQ(s.changes[0].rate, 125'000'000u);
@@ -182,6 +183,8 @@ INSTANTIATE_TEST_SUITE_P(
             "flood 2097152"},
         Bad{"client b class default lane shm size 1MiB closed 1 arrivals fixed", "only an open",
             "delete `arrivals`"},
+        Bad{"client b class default lane shm size 1MiB once 1 think 1us", "only a closed",
+            "delete `think`"},
         Bad{"client b class default lane shm size 1MiB closed 1 from 2s until 1s", "before it",
             "later than"},
         Bad{"client b class default lane shm size 1MiB closed 1 from 10s", "begins after the end",

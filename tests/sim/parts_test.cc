@@ -258,6 +258,19 @@ TEST(Loads, AFloodKeepsItsBytesOutstanding) {
   EXPECT_EQ(record.violations.count(), 0u);
 }
 
+// A lane of 1 GB/s serves 1 MB in 1 ms; with 1 ms of thinking half of the time is idle.
+TEST(Loads, AClosedLoadThinksBetweenAnEndAndTheNextSubmit) {
+  const Scenario scenario = parse_scenario(
+      "duration 10s\nlane a rate 1GB/s\n"
+      "client x class default lane a size 1000000 closed 1 think 1ms\n",
+      "think");
+  const Record record = simulate(scenario);
+  const Figures figures(scenario, record, nullptr);
+  const Interval in = measured_time(scenario);
+  EXPECT_NEAR(*figures.value({SubjectKind::lane, 0}, Figure::utilisation, in), 0.5, 0.01);
+  EXPECT_NEAR(*figures.value({SubjectKind::client, 0}, Figure::p999, in), 1000, 1);
+}
+
 TEST(Loads, OwnersOfEverySizeMeetEveryLane) {
   const Scenario scenario = parse_scenario(
       "duration 1s\nlane a rate 1GB/s\nlane b rate 1GB/s\n"

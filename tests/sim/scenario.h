@@ -49,6 +49,7 @@ struct ClientSpec {
   bench::qos::Spacing spacing = bench::qos::Spacing::poisson;
   std::uint32_t depth = 0;
   std::uint64_t bytes = 0;
+  std::int64_t think_ns = 0;  // closed: mean time from an end to the submit that follows it
   std::int64_t from_ns = 0;
   std::int64_t until_ns = kNever_ns;  // submits nothing from then on
   bool silent = false;                // left out of a reference run
