@@ -48,7 +48,9 @@ Reason State::judge(const Submitted& call, std::span<const OwnerSpec> specs, con
     const Reason reason = judge_owner(call, spec);
     if (reason != Reason::none) return reason;
   }
-  return judge_room(call, total);
+  const Reason room = judge_room(call, total);
+  const bool timed = limits.deadline_mode != DeadlineMode::off && !call.replayed;
+  return room == Reason::none && timed ? judge_deadlines(call, specs) : room;
 }
 
 Reason State::judge_session(const Submitted& call) const {

@@ -102,6 +102,7 @@ struct LaneTotals {
   Duration base_latency{0};    // of a chunk that is alone
   Duration target_latency{0};  // the window shrinks above it
   std::uint64_t rate_bytes_per_s = 0;
+  std::uint64_t low_rate_bytes_per_s = 0;  // what deadlines are measured by
 };
 struct SessionTotals {
   Amounts outstanding;
@@ -117,6 +118,7 @@ struct Counters {
   std::uint64_t requeues = 0;
   std::uint64_t stale_completions = 0;
   std::uint64_t internal_reserve_exhausted = 0;
+  std::uint64_t admitted_unmeetable = 0;               // owners, with DeadlineMode::advisory
   std::array<std::uint64_t, kReasonCount> rejected{};  // owners refused at admission, by Reason
 };
 

@@ -8,7 +8,8 @@ namespace tentq::core {
 
 // At worst every owner has a node of its own in every level.
 DeadlineOrder::DeadlineOrder(std::uint32_t owners)
-    : nodes_(std::min(owners, kNone / kLevels - 1) * kLevels) {}
+    : nodes_(std::min(owners, kNone / kLevels - 1) * kLevels),
+      sums_(std::size_t{std::min(owners, kNone / kLevels - 1)} * kLevels) {}
 
 std::uint32_t DeadlineOrder::key_of(std::int64_t deadline_ns) const {
   const std::uint64_t due =
@@ -20,6 +21,7 @@ std::uint32_t DeadlineOrder::add_node() {
   const std::uint32_t node = nodes_.take();
   TENTQ_CHECK(node != kNone);
   TENTQ_CHECK(nodes_[node].filled == 0);
+  if (counts_) sums_[node].fill(0);
   return node;
 }
 
@@ -123,6 +125,45 @@ void DeadlineOrder::set_last(std::uint32_t* root, std::uint32_t key, std::uint32
     nodes_.give(path[level]);
   }
   *root = kNone;
+}
+
+void DeadlineOrder::count_bytes(bool counted) {
+  counts_ = counted;
+  if (!counted) return;
+  for (std::uint32_t node = 0; node < nodes_.high_water(); ++node) sums_[node].fill(0);
+}
+
+void DeadlineOrder::add_bytes(std::uint32_t root, std::uint32_t key, std::uint64_t bytes) {
+  const Path path = path_to(root, key);
+  TENTQ_CHECK(path[0] != kNone);
+  for (std::uint32_t level = 0; level < kLevels; ++level) {
+    sums_[path[level]][digit(key, level)] += bytes;
+  }
+}
+
+void DeadlineOrder::take_bytes(std::uint32_t root, std::uint32_t key, std::uint64_t bytes) {
+  const Path path = path_to(root, key);
+  TENTQ_CHECK(path[0] != kNone);
+  for (std::uint32_t level = 0; level < kLevels; ++level) {
+    std::uint64_t& sum = sums_[path[level]][digit(key, level)];
+    TENTQ_CHECK(sum >= bytes);
+    sum -= bytes;
+  }
+}
+
+std::uint64_t DeadlineOrder::bytes_until(std::uint32_t root, std::uint32_t key) const {
+  TENTQ_CHECK(counts_);
+  const Path path = path_to(root, key);
+  std::uint64_t bytes = 0;
+  for (std::uint32_t level = 0; level < kLevels; ++level) {
+    if (path[level] == kNone) continue;
+    const std::uint32_t first = level == kLevels - 1 ? first_entry() : 0;
+    const std::uint32_t places = ((digit(key, level) - first) & 63) + (level == 0 ? 1 : 0);
+    for (std::uint32_t place = 0; place < places; ++place) {
+      bytes += sums_[path[level]][(first + place) & 63];
+    }
+  }
+  return bytes;
 }
 
 std::uint32_t DeadlineOrder::buckets_below(std::uint32_t node, std::uint32_t level) const {

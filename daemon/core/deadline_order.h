@@ -38,6 +38,15 @@ class DeadlineOrder {
   // Another owner of the bucket is its last one now; kNone: it is empty.
   void set_last(std::uint32_t* root, std::uint32_t key, std::uint32_t owner);
 
+  // Bytes of the owners in a bucket, for those who ask what is due before. Kept only while they are
+  // counted, from and until the trees are told; starting anew forgets all of them.
+  void count_bytes(bool counted);
+  bool counts_bytes() const { return counts_; }
+  void add_bytes(std::uint32_t root, std::uint32_t key, std::uint64_t bytes);
+  void take_bytes(std::uint32_t root, std::uint32_t key, std::uint64_t bytes);
+  // Of the bucket and all before it.
+  std::uint64_t bytes_until(std::uint32_t root, std::uint32_t key) const;
+
   // Buckets that are not empty; looks at all of them.
   std::uint32_t buckets(std::uint32_t root) const { return buckets_below(root, kLevels - 1); }
   // In use, of all trees.
@@ -58,6 +67,7 @@ class DeadlineOrder {
     std::uint64_t filled = 0;
     std::array<std::uint32_t, 64> entries;  // nodes of the level below; in the lowest: owners
   };
+  using Sums = std::array<std::uint64_t, 64>;  // of what is below each entry
   using Path = std::array<std::uint32_t, kLevels>;
 
   std::uint32_t place_of(std::uint32_t key) const {
@@ -81,6 +91,8 @@ class DeadlineOrder {
 
   std::uint64_t base_ = 0;  // the bucket that the order begins with
   Slab<Node> nodes_;
+  Arena<Sums> sums_;  // of the same nodes
+  bool counts_ = false;
 };
 
 }  // namespace tentq::core

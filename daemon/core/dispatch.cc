@@ -126,12 +126,12 @@ void State::drop_holds(const OwnerRecord& owner) {
 
 void State::queue_bytes(const OwnerRecord& owner, std::uint64_t bytes) {
   tallies_[owner.cls].queued_bytes += bytes;
-  if (owner.lane != LaneId::kInvalid) lanes_[owner.lane].queued_bytes += bytes;
+  if (owner.lane != LaneId::kInvalid) lanes_[owner.lane].classes[owner.cls].queued += bytes;
 }
 
 void State::unqueue_bytes(const OwnerRecord& owner, std::uint64_t bytes) {
   tallies_[owner.cls].queued_bytes -= bytes;
-  if (owner.lane != LaneId::kInvalid) lanes_[owner.lane].queued_bytes -= bytes;
+  if (owner.lane != LaneId::kInvalid) lanes_[owner.lane].classes[owner.cls].queued -= bytes;
 }
 
 }  // namespace tentq::core

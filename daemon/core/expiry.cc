@@ -7,12 +7,6 @@ namespace {
 // Bounds the work of one event; the rest follows with the next one, which is due at once.
 constexpr std::uint32_t kMostExpired = 1024;
 
-// Saturates: a duration may be anything.
-std::int64_t later(std::int64_t when_ns, std::int64_t by_ns) {
-  constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
-  return when_ns > kEnd - by_ns ? kEnd : when_ns + by_ns;
-}
-
 }  // namespace
 
 void State::on(const Tick&) {}  // time itself is looked at with every event

@@ -154,7 +154,7 @@ LaneTotals State::lane_totals(std::uint32_t index) const {
   const Lane& lane = lanes_[index];
   const LaneWindow& window = lanes_.window(index);
   return {lane.queued_owners,
-          lane.queued_bytes,
+          lane.queued_bytes(),
           lane.in_flight_bytes,
           lane.in_flight_chunks,
           lane.window_bytes,
@@ -164,7 +164,8 @@ LaneTotals State::lane_totals(std::uint32_t index) const {
           window.floor_bytes(),
           Duration{window.base_ns()},
           Duration{window.target_ns()},
-          static_cast<std::uint64_t>(window.rate_bytes_per_s())};
+          static_cast<std::uint64_t>(window.rate_bytes_per_s()),
+          static_cast<std::uint64_t>(window.low_rate() * 1e9)};
 }
 
 SessionTotals State::session_totals(std::uint32_t index) const {

@@ -15,6 +15,7 @@ inline constexpr std::uint32_t kForeground = static_cast<std::uint32_t>(ClassId:
 
 struct ClassOnLane {
   std::uint64_t in_flight = 0;
+  std::uint64_t queued = 0;    // not handed over, of owners with this lane
   std::uint64_t most = kMost;  // in flight
   std::uint64_t reserve = 0;   // part of the window that other classes leave to it
   std::uint64_t need = 0;      // bytes that a chunk which is next lacked; 0 = none did
@@ -41,7 +42,6 @@ struct Lane {
   bool held = false;                  // something needs more room than there is
   bool learns = false;                // its window measures chunks
   std::int64_t paused_until_ns = 0;   // 0 = not paused
-  std::uint64_t queued_bytes = 0;     // not handed over, of owners with this lane
   std::uint64_t queued_owners = 0;    // with something to hand over
   std::uint64_t largest_chunk = 0;    // S, or all of a window that is smaller; at most 1 TiB
   std::uint64_t chunk_bytes = 0;      // S
@@ -49,7 +49,7 @@ struct Lane {
   std::uint32_t internal_chunks = 0;  // part of in_flight_chunks
   std::uint32_t pauses = 0;           // in a row, without a chunk that ended well
   std::uint64_t internal_need = 0;
-  std::array<ClassOnLane, kMaxClasses> classes{};  // of users
+  std::array<ClassOnLane, kMaxClasses> classes{};  // of users; of internal work `queued` alone
 
   std::uint64_t internal_room_bytes() const { return std::max(largest_chunk, window_bytes / 8); }
   std::uint32_t internal_room_chunks() const { return std::max(1u, window_chunks / 8); }
@@ -60,6 +60,11 @@ struct Lane {
                       bytes <= minus_saturating(internal_room_bytes(), internal_bytes));
   }
 
+  std::uint64_t queued_bytes() const {
+    std::uint64_t sum = 0;
+    for (const ClassOnLane& each : classes) sum += each.queued;
+    return sum;
+  }
   // Of the window, for other classes than this one.
   std::uint64_t kept_from(std::uint32_t cls) const {
     std::uint64_t kept = 0;

@@ -10,8 +10,9 @@ namespace tentq::core {
 
 void LaneRate::reset(std::int64_t now_ns) {
   periods_ = {};
-  next_ = 0;
-  highest_ = latest_ = 0;
+  next_ = next_long_ = 0;
+  long_ = {};
+  highest_ = latest_ = low_ = 0;
   halves_ = {};
   half_ns_ = now_ns;
   restart(now_ns);
@@ -39,11 +40,23 @@ void LaneRate::close(bool window_was_limit) {
     half_ns_ = last_ns_;
   }
   if (window_was_limit) halves_[0] = std::max(halves_[0], rate);
+  if (window_was_limit) add_long(rate);
   highest_ = 0;
   for (const Period& period : periods_) {
     if (period.ended_ns >= oldest_ns) highest_ = std::max(highest_, period.rate);
   }
   restart(last_ns_);
+}
+
+void LaneRate::add_long(double rate) {
+  long_[next_long_] = rate;
+  next_long_ = static_cast<std::uint32_t>((next_long_ + 1) % kLongPeriods);
+  std::array<double, kLongPeriods> sorted = long_;
+  const auto known = std::ranges::partition(sorted, [](double each) { return each != 0; });
+  const auto count = std::distance(sorted.begin(), known.begin());
+  const auto tenth = sorted.begin() + count / 10;
+  std::nth_element(sorted.begin(), tenth, known.begin());
+  low_ = *tenth;
 }
 
 std::uint64_t LaneRate::hash(std::uint64_t seed) const {
@@ -52,6 +65,8 @@ std::uint64_t LaneRate::hash(std::uint64_t seed) const {
     hash = fold(fold(hash, std::bit_cast<std::uint64_t>(period.rate)),
                 static_cast<std::uint64_t>(period.ended_ns));
   }
+  for (const double rate : long_) hash = fold(hash, std::bit_cast<std::uint64_t>(rate));
+  hash = fold(fold(hash, next_long_), std::bit_cast<std::uint64_t>(low_));
   hash = fold(fold(hash, next_), std::bit_cast<std::uint64_t>(highest_));
   for (const double rate : {latest_, halves_[0], halves_[1]}) {
     hash = fold(hash, std::bit_cast<std::uint64_t>(rate));

@@ -1,6 +1,6 @@
-// How fast a lane moves bytes: measured in periods, the highest of ten. A period ends where a chunk
-// ended, so that bursts of completions do not look like speed. Conductor thread. Bytes,
-// nanoseconds.
+// How fast a lane moves bytes: measured in periods, the highest of ten, and the low end of many. A
+// period ends where a chunk ended, so that bursts of completions do not look like speed. Conductor
+// thread. Bytes, nanoseconds.
 #pragma once
 
 #include <array>
@@ -14,6 +14,7 @@ class LaneRate {
   static constexpr std::uint32_t kLeastSamples = 8;
   static constexpr std::size_t kPeriods = 10;
   static constexpr std::int64_t kRemembered_ns = 1'000'000'000;
+  static constexpr std::size_t kLongPeriods = 64;
 
   // Nothing is known any more.
   void reset(std::int64_t now_ns);
@@ -42,6 +43,9 @@ class LaneRate {
   double highest() const { return highest_; }
   // The latest period, and the highest of a half to one second in which the window was the limit.
   double latest() const { return latest_; }
+  // The 10th percentile of the last 64 periods in which the window was the limit; before there are
+  // any, the highest; 0 = not known.
+  double low() const { return low_ != 0 ? low_ : highest_; }
   double remembered() const { return halves_[0] > halves_[1] ? halves_[0] : halves_[1]; }
 
   std::uint64_t hash(std::uint64_t seed) const;
@@ -52,9 +56,13 @@ class LaneRate {
     std::int64_t ended_ns = 0;
   };
   void restart(std::int64_t now_ns);
+  void add_long(double rate);
 
   std::array<Period, kPeriods> periods_{};
-  std::uint32_t next_ = 0;  // place of the next period
+  std::uint32_t next_ = 0;                   // place of the next period
+  std::array<double, kLongPeriods> long_{};  // 0 = none yet
+  std::uint32_t next_long_ = 0;
+  double low_ = 0;
   double highest_ = 0;
   double latest_ = 0;
   std::array<double, 2> halves_{};  // the running half second, the one before

@@ -32,7 +32,7 @@ void Lanes::follow_window(std::uint32_t index) {
   const LaneWindow& window = windows_[index];
   lane.window_bytes = window.bytes();
   lane.chunk_bytes = window.chunk_bytes();
-  lane.learns = window.learns();
+  lane.learns = measures_all_ || window.learns();
   const std::uint64_t before = lane.largest_chunk;
   lane.largest_chunk = std::min({lane.chunk_bytes, lane.window_bytes, std::uint64_t{1} << 40});
   share_window(index);
@@ -71,6 +71,13 @@ void Lanes::set_policy(Policy policy) {
   ignore_windows_ = policy == Policy::direct;
   classes_count_ = policy == Policy::strict || policy == Policy::wdrr;
   follow_limits();
+}
+
+void Lanes::measure_all(bool measured) {
+  measures_all_ = measured;
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    lanes_[i].learns = measured || (lanes_[i].open && windows_[i].learns());
+  }
 }
 
 void Lanes::follow_limits() {

@@ -63,6 +63,8 @@ class Lanes {
   }
   void press(LaneId lane, PressureKind kind, std::uint64_t recommended_bytes, std::int64_t now_ns);
   const LaneWindow& window(std::uint32_t lane) const { return windows_[lane]; }
+  // Every lane's rate is measured, also where its window has no use for it.
+  void measure_all(bool measured);
 
   void charge(std::uint32_t index, std::uint64_t bytes, std::uint32_t cls) {
     Lane& lane = lanes_[index];
@@ -156,6 +158,7 @@ class Lanes {
   std::array<LaneSet, kMaxClasses> ready_{};
   bool ignore_windows_ = false;
   bool classes_count_ = true;
+  bool measures_all_ = false;
   std::uint64_t largest_chunk_ = 1;
   std::int64_t next_resume_ns_ = 0;
   std::uint64_t random_;

@@ -35,6 +35,7 @@ void Leaves::append(std::uint32_t index) {
   if (is_dated(index)) {
     const std::uint32_t due_key = owners_->extras(index).due_key;
     link(leaf, index, deadlines_.append(&leaf.dated, due_key, index), key.cls);
+    if (deadlines_.counts_bytes()) deadlines_.add_bytes(leaf.dated, due_key, owner.length);
   } else {
     owner.next = kNone;
     owner.prev = leaf.tail;
@@ -76,6 +77,7 @@ void Leaves::put_back(std::uint32_t index) {
   }
   const bool is_last = next == kNone || !are_due_together(next, index);
   if (dated && is_last) deadlines_.append(&leaf.dated, due_key, index);
+  if (dated && deadlines_.counts_bytes()) deadlines_.add_bytes(leaf.dated, due_key, owner.length);
   link(leaf, index, prev, key.cls);
   if (leaf.count++ == 0) became_filled(key);
 }
@@ -86,9 +88,13 @@ void Leaves::remove(std::uint32_t index, const LeafKey& key) {
   TENTQ_CHECK(leaf.count != 0);
   const std::uint32_t next = owner.next;
   const std::uint32_t prev = owner.prev;
-  if (is_dated(index) && (next == kNone || !are_due_together(next, index))) {
-    const bool has_others = prev != kNone && are_due_together(prev, index);
-    deadlines_.set_last(&leaf.dated, owners_->extras(index).due_key, has_others ? prev : kNone);
+  if (is_dated(index)) {
+    const std::uint32_t due_key = owners_->extras(index).due_key;
+    if (deadlines_.counts_bytes()) deadlines_.take_bytes(leaf.dated, due_key, owner.length);
+    if (next == kNone || !are_due_together(next, index)) {
+      const bool has_others = prev != kNone && are_due_together(prev, index);
+      deadlines_.set_last(&leaf.dated, due_key, has_others ? prev : kNone);
+    }
   }
   (prev == kNone ? leaf.head : (*owners_)[prev].next) = next;
   if (next == kNone) {
@@ -101,6 +107,28 @@ void Leaves::remove(std::uint32_t index, const LeafKey& key) {
   }
   queued_[key.cls] -= 1;
   if (--leaf.count == 0) became_empty(key);
+}
+
+void Leaves::count_bytes(bool counted) {
+  if (deadlines_.counts_bytes() == counted) return;
+  deadlines_.count_bytes(counted);
+  for (std::uint32_t c = 0; counted && c < kMaxClasses; ++c) {
+    for_each_leaf(c, [this](const LeafKey& key) {
+      const Leaf& leaf = this->leaf(key);
+      for (std::uint32_t i = leaf.head; i != kNone && is_dated(i); i = (*owners_)[i].next) {
+        deadlines_.add_bytes(leaf.dated, owners_->extras(i).due_key, (*owners_)[i].length);
+      }
+    });
+  }
+}
+
+std::uint64_t Leaves::bytes_until(const LeafKey& key, std::uint32_t due_key) const {
+  const Leaf& leaf = this->leaf(key);
+  if (leaf.dated == kNone) return 0;
+  const std::uint64_t bytes = deadlines_.bytes_until(leaf.dated, due_key);
+  // Of the one that is being handed over only the rest is ahead.
+  const std::uint64_t handed = (*owners_)[leaf.head].handed;
+  return bytes > handed ? bytes - handed : 0;
 }
 
 void Leaves::became_filled(const LeafKey& key) {

@@ -98,6 +98,18 @@ class Leaves {
       return lanes_of_session(cls, s).meets(lanes);
     });
   }
+  // How many sessions of the client have something queued in the class on the lane.
+  std::uint32_t sessions_on_lane(std::uint32_t cls, std::uint32_t client,
+                                 std::uint32_t lane) const {
+    return sessions_on_lane_[row(cls, client) * lanes_ + lane];
+  }
+  // Every client with something queued in the class on the lane.
+  template <class Use>
+  void for_each_client(std::uint32_t cls, std::uint32_t lane, const Use& use) const {
+    clients_filled_.for_each(cls, [&](std::uint32_t client) {
+      if (lanes_of(cls, client).has(lane)) use(client);
+    });
+  }
   // Whether the session has something queued in the class and belongs to the client.
   bool has_session(std::uint32_t cls, std::uint32_t client, std::uint32_t session) const {
     return sessions_filled_.has(row(cls, client), session);
@@ -125,6 +137,10 @@ class Leaves {
   // Deadlines are told apart by where they lie from now.
   void advance(std::int64_t now_ns) { deadlines_.advance(now_ns); }
   const DeadlineOrder& deadlines() const { return deadlines_; }
+  // Whether the bytes of deadlines are counted; walks all leaves when that begins.
+  void count_bytes(bool counted);
+  // Queued in the leaf and due no later than a deadline with this key: at least what there is.
+  std::uint64_t bytes_until(const LeafKey& key, std::uint32_t due_key) const;
   // Whether its deadline counts.
   bool is_dated(std::uint32_t owner) const {
     return ((*owners_)[owner].flags & kDated) != 0 && layout_ == LeafLayout::by_client;

@@ -18,6 +18,13 @@ enum class Policy : std::uint8_t {
   wdrr,    // weighted deficit round robin between classes
 };
 
+// Whether a call whose deadline cannot be met is admitted. Deadlines end owners in every mode.
+enum class DeadlineMode : std::uint8_t {
+  off,       // nothing is estimated
+  advisory,  // it is admitted, and counted
+  enforce,   // it is refused as unmeetable
+};
+
 // Chunks are cut to what a cap allows; smaller ones would cost more than they move.
 inline constexpr std::uint64_t kLeastCap = 4096;
 
@@ -48,6 +55,7 @@ struct Limits {
   Duration age_max = std::chrono::milliseconds{100};  // older heads are served first; 0 = never
   std::uint64_t largest_owner_bytes = std::uint64_t{16} << 30;
   std::uint32_t largest_call_owners = 960;
+  DeadlineMode deadline_mode = DeadlineMode::off;
   Duration route_budget = std::chrono::seconds{5};
   Duration retry_backoff_min = std::chrono::milliseconds{1};
   Duration retry_backoff_max = std::chrono::milliseconds{100};

@@ -25,6 +25,7 @@ class Picker {
   // Weights, strict classes and age_max. What a turn has left is worth as much as before.
   void set_limits(const Limits& limits);
   void set_client_weight(std::uint32_t client, std::uint32_t weight);
+  std::uint32_t client_weight(std::uint32_t client) const { return client_weights_[client]; }
   // A session has come: it takes its turns anew.
   void forget_session(std::uint32_t session);
 

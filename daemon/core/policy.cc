@@ -58,6 +58,8 @@ void State::apply_limits(const Limits& given) {
   credit_.limits_changed();
   picker_.set_limits(limits);
   lanes_.follow_limits();
+  lanes_.measure_all(limits.deadline_mode != DeadlineMode::off);
+  leaves_.count_bytes(limits.deadline_mode != DeadlineMode::off);
   let_all_clients_go();
   client_caps_.set_most(limits.client_in_flight_bytes);
 }

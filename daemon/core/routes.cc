@@ -31,7 +31,7 @@ void State::on(const RouteResolved& event) {
   owner.lane = event.lane.value();
   owner.remote_region = event.remote_region.value();
   owner.remote_offset = event.remote_offset;
-  lanes_[owner.lane].queued_bytes += owner.length;
+  lanes_[owner.lane].classes[owner.cls].queued += owner.length;
   move<OwnerAction::route>(owner);
   enter_leaf(index, false);
 }

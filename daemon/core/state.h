@@ -177,6 +177,13 @@ class State {
   void settle(std::uint32_t owner);
   void finish(std::uint32_t owner, TaskState outcome, Reason reason);
 
+  // Deadlines at admission (estimate.cc).
+  Reason judge_deadlines(const Submitted& call, std::span<const OwnerSpec> specs);
+  bool is_unmeetable(const Submitted& call, const OwnerSpec& spec, std::uint64_t before) const;
+  double bytes_ahead(const LeafKey& key, std::uint64_t bytes, std::uint32_t due_key) const;
+  double ahead_of_client(const LeafKey& key, double own) const;
+  double ahead_of_class(const LeafKey& key, double own) const;
+
   // Expiry (expiry.cc).
   void set_expiry(std::uint32_t owner, const OwnerSpec& spec);
   std::int64_t due_ns(std::uint32_t owner) const;

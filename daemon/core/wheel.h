@@ -5,10 +5,17 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "daemon/core/owner_table.h"
 
 namespace tentq::core {
+
+// Saturates: a duration may be anything.
+inline std::int64_t later(std::int64_t when_ns, std::int64_t by_ns) {
+  constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+  return when_ns > kEnd - by_ns ? kEnd : when_ns + by_ns;
+}
 
 class Wheel {
  public:

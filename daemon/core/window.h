@@ -107,6 +107,8 @@ class LaneWindow {
   // Latency above which the window shrinks; 0 = not known.
   std::int64_t target_ns() const;
   double rate_bytes_per_s() const { return rate_.highest() * 1e9; }
+  // Bytes a nanosecond that the lane does at least, nine times of ten; 0 = not known.
+  double low_rate() const { return rate_.low(); }
 
   void check() const;
   std::uint64_t hash(std::uint64_t seed) const;
