@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "daemon/core/limits.h"
+#include "proto/classes.h"
 #include "proto/units.h"
 #include "proto/version.h"
 
@@ -65,6 +67,30 @@ struct LogSettings {
   std::string file;  // empty: standard error (journald)
 };
 
+// What happens to a submit above the quota's highest class.
+enum class OverClass : std::uint8_t { reject, downgrade };
+// Who shares one quota: the user's processes of one control group, all of the user's, or all that
+// it is for.
+enum class QuotaPer : std::uint8_t { cgroup, user, all };
+
+// What sessions may have. All conditions that are given must hold; the first quota that does
+// counts.
+struct Quota {
+  std::string client;                // a client's name, or its beginning and '*'; empty: any
+  std::optional<std::uint32_t> uid;  // none: any
+  std::optional<std::uint32_t> gid;  // primary or supplementary
+  std::string user, group;           // as written, if not as numbers
+  QuotaPer per = QuotaPer::cgroup;
+  ClassId highest_class = ClassId::foreground;
+  OverClass over = OverClass::reject;
+  std::uint32_t weight = 1;
+  // None: what the limits say for every client.
+  std::optional<std::uint64_t> owners, bytes;    // outstanding
+  std::optional<std::uint64_t> in_flight_bytes;  // on all lanes
+  std::optional<std::uint64_t> pinned_bytes;     // registered; none: as much as the host takes
+  bool operator==(const Quota&) const = default;
+};
+
 struct Settings {
   SocketSettings socket{kDefaultSocketPath, 0660, -1};
   SocketSettings admin_socket{kDefaultAdminSocketPath, 0660, -1};
@@ -78,6 +104,7 @@ struct Settings {
   LoopSettings loop;
   LogSettings log;
   core::Limits limits;
+  std::vector<Quota> quotas;
   core::HardMaxima maxima;
   core::Policy policy = core::Policy::wdrr;
   Duration drain_timeout = std::chrono::seconds{20};  // SIGTERM: before what is left is canceled

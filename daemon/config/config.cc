@@ -24,22 +24,6 @@ ConfigError file_error(const std::string& path, std::string message, std::string
   return error;
 }
 
-// Edit distance, insertions, deletions and substitutions all counting 1.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
-    }
-  }
-  return row.back();
-}
-
 // The nearest group of keys, for an object under an unknown name.
 std::string nearest_section(std::string_view name) {
   std::string nearest;
@@ -48,7 +32,7 @@ std::string nearest_section(std::string_view name) {
     for (auto dot = known.path.find('.'); dot != std::string::npos;
          dot = known.path.find('.', dot + 1)) {
       const std::string section = known.path.substr(0, dot);
-      const std::size_t found = distance(name, section);
+      const std::size_t found = edit_distance(name, section);
       if (found >= least) continue;
       least = found;
       nearest = section;
@@ -61,33 +45,34 @@ std::string unknown_key_message(const std::string& key) {
   return "unknown key; the nearest known key is `" + nearest_key(key) + "`";
 }
 
-// Sets one value; empty message: done.
-ConfigError set_value(const std::string& path, const ConfigValue& value, Settings* settings) {
-  ConfigError error;
-  error.key = path;
+// Sets one value; appends what is wrong with it, with a place only where that is inside the value.
+void set_value(const std::string& path, const ConfigValue& value, Settings* settings,
+               std::vector<ConfigError>* errors) {
   const ConfigKey* key = find_config_key(path);
+  if (key != nullptr && key->parse_parts) return key->parse_parts(value, settings, errors);
+  if (key != nullptr && key->parse(value, settings)) return;
+  ConfigError& error = errors->emplace_back();
+  error.key = path;
+  error.value = value.raw;
   if (key == nullptr && is_config_section(path)) {
     error.message = "is a group of keys, not a value";
-    error.value = value.raw;
     error.expected = "an object { … }";
   } else if (key == nullptr) {
     error.message = unknown_key_message(path);
-    error.value = value.raw;
-  } else if (!key->parse(value, settings)) {
+  } else {
     error.message = "bad value";
-    error.value = value.raw;
     error.expected = key->expected;
   }
-  return error;
 }
 
 void apply_placed(const PlacedValue& placed, const std::string& file, ConfigOutcome* outcome,
                   Settings* settings) {
-  ConfigError error;
+  const std::size_t first = outcome->errors.size();
   if (!placed.section) {
-    error = set_value(placed.path, placed.value, settings);
+    set_value(placed.path, placed.value, settings, &outcome->errors);
   } else if (!is_config_section(placed.path)) {
     const ConfigKey* key = find_config_key(placed.path);
+    ConfigError& error = outcome->errors.emplace_back();
     error.key = placed.path;
     error.value = "{ … }";
     error.message = key == nullptr ? "unknown group of keys; the nearest known one is `" +
@@ -95,11 +80,13 @@ void apply_placed(const PlacedValue& placed, const std::string& file, ConfigOutc
                                    : "bad value";
     if (key != nullptr) error.expected = key->expected;
   }
-  if (error.message.empty()) return;
-  error.file = file;
-  error.line = placed.line;
-  error.column = placed.column;
-  outcome->errors.push_back(std::move(error));
+  for (std::size_t i = first; i < outcome->errors.size(); ++i) {
+    ConfigError& error = outcome->errors[i];
+    error.file = file;
+    if (error.line != 0) continue;
+    error.line = placed.line;
+    error.column = placed.column;
+  }
 }
 
 // Keys inside an object that is unknown as a whole would only repeat its error.
@@ -108,6 +95,18 @@ bool inside_unknown_section(const PlacedValue& placed, const std::vector<PlacedV
     return other.section && placed.path.starts_with(other.path + '.') &&
            !is_config_section(other.path);
   });
+}
+
+// A printed value without its line breaks.
+std::string one_line(const std::string& text) {
+  std::string out;
+  bool at_break = false;
+  for (const char c : text) {
+    if (c == ' ' && at_break) continue;  // an indent
+    at_break = c == '\n';
+    out += at_break ? ' ' : c;
+  }
+  return out;
 }
 
 std::string_view last_part(std::string_view path) {
@@ -129,8 +128,8 @@ class Printer {
   void member(const ConfigKey& key, const Settings& settings) {
     enter(sections_of(key.path));
     separate();
-    line("// " + key.doc + (key.reloadable ? "" : " Needs a restart."));
-    line("// Takes " + key.expected + '.');
+    comment(key.doc + (key.reloadable ? "" : " Needs a restart."));
+    comment("Takes " + key.expected + '.');
     out_ += indent() + '"' + std::string(last_part(key.path)) + "\": " + key.print(settings);
   }
   std::string finish() {
@@ -160,7 +159,15 @@ class Printer {
     out_ += first_ ? "\n" : ",\n";
     first_ = false;
   }
-  void line(const std::string& text) { out_ += indent() + text + '\n'; }
+  // A comment of one line or several.
+  void comment(std::string_view text) {
+    while (true) {
+      const auto end = std::min(text.find('\n'), text.size());
+      out_ += indent() + "// " + std::string(text.substr(0, end)) + '\n';
+      if (end == text.size()) return;
+      text.remove_prefix(end + 1);
+    }
+  }
   std::string indent() const { return std::string(2 * (open_.size() + 1), ' '); }
 
   std::string out_;
@@ -238,13 +245,28 @@ std::string print_settings(const Settings& settings) {
   return printer.finish();
 }
 
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
 std::string nearest_key(std::string_view key) {
   const ConfigKey* nearest = nullptr;
   std::size_t least = std::numeric_limits<std::size_t>::max();
   for (const ConfigKey& known : config_keys()) {
-    std::size_t found = distance(key, known.path);
+    std::size_t found = edit_distance(key, known.path);
     // People also forget the group: `workers` is near `shm.workers`.
-    const std::size_t part = distance(last_part(key), last_part(known.path)) + 1;
+    const std::size_t part = edit_distance(last_part(key), last_part(known.path)) + 1;
     if (part <= 1 + last_part(key).size() / 3) found = std::min(found, part);
     if (found < least) {
       least = found;
@@ -258,7 +280,7 @@ ReloadPlan diff_for_reload(const Settings& running, const Settings& wanted) {
   ReloadPlan plan;
   plan.result = running;
   for (const ConfigKey& key : config_keys()) {
-    ConfigChange change{key.path, key.print(running), key.print(wanted)};
+    ConfigChange change{key.path, one_line(key.print(running)), one_line(key.print(wanted))};
     if (change.from == change.to) continue;
     if (!key.reloadable) {
       plan.refused.push_back(std::move(change));
@@ -284,9 +306,11 @@ StatusCode apply_assignment(Settings* settings, std::string_view assignment, std
   }
   const std::string path(assignment.substr(0, equals));
   Settings changed = *settings;
-  ConfigError error = set_value(path, read_single_value(assignment.substr(equals + 1)), &changed);
-  if (!error.message.empty()) {
-    *why = error.text();
+  std::vector<ConfigError> errors;
+  set_value(path, read_single_value(assignment.substr(equals + 1)), &changed, &errors);
+  if (!errors.empty()) {
+    for (ConfigError& error : errors) error.line = 0;  // a command line has no places
+    *why = errors.front().text();
     return StatusCode::invalid_argument;
   }
   const ConfigKey* key = find_config_key(path);
@@ -301,7 +325,8 @@ StatusCode apply_assignment(Settings* settings, std::string_view assignment, std
     *why = contradictions.front().text();
     return StatusCode::invalid_argument;
   }
-  if (change != nullptr) *change = {path, key->print(*settings), key->print(changed)};
+  if (change != nullptr)
+    *change = {path, one_line(key->print(*settings)), one_line(key->print(changed))};
   *settings = std::move(changed);
   return StatusCode::ok;
 }

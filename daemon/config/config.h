@@ -70,6 +70,8 @@ ReloadPlan diff_for_reload(const Settings& running, const Settings& wanted);
 StatusCode apply_assignment(Settings* settings, std::string_view assignment, std::string* why,
                             ConfigChange* change = nullptr);
 
+// Insertions, deletions and substitutions, all counting 1.
+std::size_t edit_distance(std::string_view a, std::string_view b);
 // The known key that is closest in edit distance.
 std::string nearest_key(std::string_view key);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/config/key_kinds.h"
+#include "daemon/config/quotas.h"
 #include "proto/classes.h"
 
 // The accessor that a key kind takes.
@@ -210,6 +211,46 @@ void add_limit_keys(Table& table) {
               TENTQ_AT(limits.internal_reserve));
 }
 
+void add_quota_key(Table& table) {
+  ConfigKey key = base(
+      "quotas",
+      "What single clients, users or groups may have, all their sessions together. The first "
+      "entry\n"
+      "that matches counts: by `client` (a name, or its beginning and \"*\"), `uid` and `group`, "
+      "of\n"
+      "which all that are given must hold. Clients choose their names themselves, so put entries\n"
+      "with a uid or group first where users are not to be trusted. Keys of an entry:\n"
+      "  highest_class    most urgent class or intent; above it: over, \"reject\" or "
+      "\"downgrade\"\n"
+      "  weight           share within a class; 1\n"
+      "  owners, bytes    most outstanding; else limits.client\n"
+      "  in_flight_bytes  most in flight on all lanes; else limits.client_in_flight_bytes\n"
+      "  pinned_bytes     most registered memory; else as much as the host takes\n"
+      "  per              who shares it: a user's \"cgroup\" (as without a quota), the \"user\", "
+      "\"all\"\n"
+      "A reload changes them for attached clients too, but for classes: these, and another match "
+      "of\n"
+      "some sessions of a client, need the client to attach again.",
+      "a list like [{\"client\": \"prefetch-*\", \"highest_class\": \"prefetch\", \"bytes\": "
+      "\"1GiB\"}]",
+      TENTQ_AT(quotas), kLive);
+  key.parse_parts = [](const ConfigValue& value, Settings* settings,
+                       std::vector<ConfigError>* errors) {
+    const std::size_t first = errors->size();
+    parse_quotas(value, &settings->quotas, errors);
+    for (std::size_t i = first; i < errors->size(); ++i) {
+      if ((*errors)[i].key == "quotas") (*errors)[i].expected = find_config_key("quotas")->expected;
+    }
+  };
+  key.parse = [](const ConfigValue& value, Settings* settings) {
+    std::vector<ConfigError> errors;
+    parse_quotas(value, &settings->quotas, &errors);
+    return errors.empty();
+  };
+  key.print = [](const Settings& settings) { return print_quotas(settings.quotas); };
+  table.push_back(std::move(key));
+}
+
 void add_class_keys(Table& table) {
   for (std::size_t c = 0; c < kClassCount; ++c) {
     const std::string prefix = "classes." + std::string(kClassNames[c]);
@@ -255,6 +296,7 @@ Table make_table() {
   add_data_keys(table);
   add_limit_keys(table);
   add_class_keys(table);
+  add_quota_key(table);
   add_maxima_keys(table);
   return table;
 }

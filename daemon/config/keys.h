@@ -14,12 +14,25 @@
 namespace tentq {
 
 // A JSON value as the keys see it. Negative numbers are std::int64_t, all others std::uint64_t.
+struct ConfigRow;
 struct ConfigValue {
   using List = std::vector<std::uint64_t>;
-  struct Other {};  // null, a fraction, a nested list: accepted by no key
-  std::variant<Other, bool, std::uint64_t, std::int64_t, std::string, List> content;
+  using Rows = std::vector<ConfigRow>;  // a list of objects; an empty list is a List
+  struct Other {};                      // null, a fraction, a nested list: accepted by no key
+  std::variant<Other, bool, std::uint64_t, std::int64_t, std::string, List, Rows> content;
   std::string raw;  // as written, for errors
 };
+struct ConfigMember {
+  std::string name;
+  unsigned line = 0, column = 0;  // of its value
+  ConfigValue value;
+};
+struct ConfigRow {
+  unsigned line = 0, column = 0;
+  std::vector<ConfigMember> members;  // no name twice
+};
+
+struct ConfigError;
 
 struct ConfigKey {
   std::string path;      // "limits.host.owners"
@@ -28,6 +41,8 @@ struct ConfigKey {
   bool reloadable = false;
   // False: the value is not acceptable and nothing was changed.
   std::function<bool(const ConfigValue&, Settings*)> parse;
+  // For values with parts, beside `parse`: appends what is wrong with which part.
+  std::function<void(const ConfigValue&, Settings*, std::vector<ConfigError>*)> parse_parts;
   // The value as JSON text that `parse` accepts.
   std::function<std::string(const Settings&)> print;
   // Takes the value of `from` over.

@@ -72,7 +72,8 @@ class Collector : public nlohmann::json::json_sax_t {
   bool binary(binary_t&) override { return scalar({}); }
 
   bool start_object(std::size_t) override {
-    if (in_list_) return nested_list();
+    if (in_row_) return nested_list();
+    if (in_list_) return start_row();
     if (depth_ == 0) return ++depth_, true;
     if (depth_ >= kMostDepth) return stop("nested too deeply", "at most 8 levels");
     PlacedValue value = here(1);
@@ -83,12 +84,14 @@ class Collector : public nlohmann::json::json_sax_t {
     return true;
   }
   bool end_object() override {
+    if (in_row_) return end_row();
     if (--depth_ > 0) {
       scopes_.pop_back();
     }
     return true;
   }
   bool key(string_t& name) override {
+    if (in_row_) return row_key(name);
     path_ = scopes_.empty() ? name : scopes_.back() + '.' + name;
     set_place(token_start());
     if (!seen_.insert(path_).second) {
@@ -97,6 +100,7 @@ class Collector : public nlohmann::json::json_sax_t {
     return true;
   }
   bool start_array(std::size_t) override {
+    if (in_list_) return nested_list();
     if (in_list_) return nested_list();
     if (depth_ == 0) return stop("not an object", "{ … } around all keys");
     list_ = here(1);
@@ -193,7 +197,50 @@ class Collector : public nlohmann::json::json_sax_t {
     value.column = column_;
     return value;
   }
+  // An object in a list: its members are plain values.
+  bool start_row() {
+    set_place(offset() - 1);
+    row_ = {line_, column_, {}};
+    in_row_ = true;
+    return true;
+  }
+  bool end_row() {
+    in_row_ = false;
+    auto* list = std::get_if<ConfigValue::List>(&list_.value.content);
+    if (list != nullptr && list->empty()) list_.value.content = ConfigValue::Rows{};
+    auto* rows = std::get_if<ConfigValue::Rows>(&list_.value.content);
+    if (rows != nullptr) {
+      rows->push_back(std::move(row_));
+    } else {
+      list_.value.content = ConfigValue::Other{};  // numbers and objects: no key accepts it
+    }
+    return true;
+  }
+  bool row_key(const string_t& name) {
+    set_place(token_start());
+    const auto* rows = std::get_if<ConfigValue::Rows>(&list_.value.content);
+    const bool twice =
+        std::any_of(row_.members.begin(), row_.members.end(),
+                    [&name](const ConfigMember& member) { return member.name == name; });
+    if (twice) {
+      const std::size_t index = rows == nullptr ? 0 : rows->size();
+      error("given twice", "each key at most once").key =
+          path_ + '[' + std::to_string(index) + "]." + name;
+    }
+    row_.members.push_back({name, 0, 0, {}});
+    return true;
+  }
   bool scalar(ConfigValue content) {
+    if (in_row_) {
+      ConfigMember& member = row_.members.back();
+      const std::size_t start = token_start();
+      set_place(start);
+      member.line = line_;
+      member.column = column_;
+      member.value = std::move(content);
+      member.value.raw = shortened(text_.substr(start, token_length(start)));
+      return true;
+    }
     if (in_list_) {
       auto* list = std::get_if<ConfigValue::List>(&list_.value.content);
       const auto* number = std::get_if<std::uint64_t>(&content.content);
@@ -220,7 +267,7 @@ class Collector : public nlohmann::json::json_sax_t {
     return at - start;
   }
   bool nested_list() {
-    return stop("a list of something else than whole numbers", "a list of ids, e.g. [1000]");
+    return stop("nested in a list", "whole numbers, or objects of plain values");
   }
   bool stop(std::string message, std::string expected) {
     set_place(offset() == 0 ? 0 : offset() - 1);
@@ -247,6 +294,8 @@ class Collector : public nlohmann::json::json_sax_t {
   std::string path_;
   std::size_t depth_ = 0;
   bool in_list_ = false;
+  bool in_row_ = false;  // of the list
+  ConfigRow row_;
   PlacedValue list_;
   std::size_t list_begin_ = 0;
   unsigned line_ = 0, column_ = 0;
