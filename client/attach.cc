@@ -108,13 +108,14 @@ Result<Welcome> read_welcome(const Reply& reply) {
     return Status(known ? static_cast<Code>(refused.status) : Code::internal_error,
                   std::string(refused.text.view()));
   }
-  if (header.type != MessageType::welcome || bytes < sizeof(Welcome)) {
+  if (header.type != MessageType::welcome || bytes < kLeastWelcomeBytes) {
     return Status(Code::incompatible, "the daemon's answer is not one of protocol " +
                                           version_text(kProtocolMajor, kProtocolMinor) +
                                           " (tentq " + kProductVersion + ")");
   }
   Welcome welcome;
-  std::memcpy(&welcome, reply.bytes.data(), sizeof welcome);
+  // An older daemon's is shorter: what it does not say stays 0.
+  std::memcpy(&welcome, reply.bytes.data(), std::min(bytes, sizeof welcome));
   if (welcome.major != kProtocolMajor) {
     return incompatible(welcome.major, welcome.minor, std::string(welcome.version.view()));
   }
@@ -124,6 +125,7 @@ Result<Welcome> read_welcome(const Reply& reply) {
       sizes.slots == 0 || sizes.slots > 65'536 || (sizes.class_mask & ~kClientClassMask) != 0) {
     return Status(Code::incompatible, "the daemon offers sizes that this library cannot use");
   }
+  if (!welcome.quota.terminated()) welcome.quota.assign("?");
   if (sizes.class_mask == 0) {
     return Status(Code::not_permitted, "the daemon grants none of the classes asked for");
   }

@@ -27,7 +27,8 @@ struct Call {
   std::uint64_t deadline_ns = 0;  // duration from submission; 0 = none
   std::uint64_t max_queue_wait_ns = 0;
   std::uint64_t cookie = 0;
-  ClassId cls{};
+  ClassId asked{};  // by the caller
+  ClassId cls{};    // that it goes to: less urgent when the quota puts it there
   bool no_resubmit = false;
 };
 

@@ -65,6 +65,13 @@ void tentq_disconnect(tentq_client* client) {
   delete client;
 }
 
+tentq_code tentq_class_by_name(const char* name, tentq_class* cls) {
+  if (name == nullptr || cls == nullptr) return missing();
+  const tentq::Result<tentq::Class> found = tentq::class_by_name(name);
+  if (!found.ok()) return answer(found.status());
+  *cls = static_cast<tentq_class>(*found);
+  return TENTQ_OK;
+}
 tentq_code tentq_get_limits(const tentq_client* client, tentq_limits* limits) {
   if (client == nullptr || limits == nullptr) return missing();
   const tentq::ClientLimits now = client->client.limits();
@@ -75,6 +82,8 @@ tentq_code tentq_get_limits(const tentq_client* client, tentq_limits* limits) {
   from.largest_owner = now.largest_owner;
   from.owners = now.owners;
   from.bytes = now.bytes;
+  now.quota.copy(from.quota, sizeof from.quota - 1);
+  from.highest_class = static_cast<std::uint32_t>(now.highest_class);
   tentq::lib::write_struct(from, limits);
   return TENTQ_OK;
 }

@@ -238,8 +238,16 @@ const std::string& Client::name() const {
 }
 ClientLimits Client::limits() const {
   const Welcome welcome = state_->welcome();
-  return {state_->largest_call(), welcome.limits.largest_owner, welcome.limits.owners,
-          welcome.limits.bytes,   welcome.sizes.slots,          welcome.limits.regions};
+  const auto highest =
+      welcome.highest_class == 0 ? Class::foreground : static_cast<Class>(welcome.highest_class);
+  return {state_->largest_call(),
+          welcome.limits.largest_owner,
+          welcome.limits.owners,
+          welcome.limits.bytes,
+          welcome.sizes.slots,
+          welcome.limits.regions,
+          highest,
+          std::string(welcome.quota.view())};
 }
 std::string Client::daemon_version() const {
   return std::string(state_->welcome().version.view());

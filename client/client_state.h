@@ -153,7 +153,7 @@ class ClientState final : public ControlSink,
   Status try_submit(BatchState& batch, std::span<const Request> requests,
                     const SubmitOptions& options, Shortage* shortage);
   Call next_call(ClassId cls, const SubmitOptions& options);
-  [[gnu::cold]] static Status refuse_class(ClassId cls);
+  [[gnu::cold]] static Status refuse_class(const Session& session, ClassId cls);
   Status check_daemon(const Session& session, Shortage* shortage) const;
   Status check_sizes(const Session& session, const OwnerBuilder& built,
                      std::span<const Owner> owners) const;

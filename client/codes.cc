@@ -96,6 +96,13 @@ Reason to_proto(TaskReason reason) {
 
 inline namespace v1 {
 
+Result<Class> class_by_name(std::string_view name) {
+  const std::optional<ClassId> cls = class_named(name);
+  if (cls) return static_cast<Class>(*cls);
+  return Status(Code::invalid_argument, "there is no class '" + std::string(name.substr(0, 64)) +
+                                            "'; give " + std::string(kClassWords));
+}
+
 std::string_view to_string(Code code) {
   return to_string(to_proto(code));
 }

@@ -72,7 +72,10 @@ void ClientState::fill_backlog() {
   for (auto& backlog : backlog_) backlog.clear();
   for_each_unfinished([&](BatchState& batch, Owner& owner, std::uint32_t i) {
     TENTQ_CHECK(owner.load().is_unbound());
-    backlog_[index_of(batch.calls[owner.call].cls)].push_back({&batch, i});
+    // The quota may be another one now.
+    Call& call = batch.calls[owner.call];
+    call.cls = session_->class_for(call.asked);
+    backlog_[index_of(call.cls)].push_back({&batch, i});
   });
   for (auto& backlog : backlog_) {
     std::sort(backlog.begin(), backlog.end(), [](const Unpublished& a, const Unpublished& b) {

@@ -69,6 +69,14 @@ DaemonState Session::state() const {
   return static_cast<DaemonState>(memory_.view.sta()->state.load(std::memory_order_relaxed));
 }
 
+LimitLevel Session::full_level(ClassId cls) const {
+  // Relaxed: for a text.
+  const std::uint8_t level =
+      memory_.view.sta()->full_levels[index_of(cls)].load(std::memory_order_relaxed);
+  return level <= static_cast<std::uint8_t>(LimitLevel::session) ? static_cast<LimitLevel>(level)
+                                                                 : LimitLevel::none;
+}
+
 void Session::wake_sleepers() const {
   // The word itself does not change: sleepers look at the client's session after every wake-up.
   ::syscall(SYS_futex, &memory_.view.sta()->completions.value, FUTEX_WAKE, INT_MAX, nullptr,

@@ -43,6 +43,14 @@ class Session {
   bool lost() const { return channel_.lost(); }
   ClassRing& ring(ClassId cls) { return rings_[index_of(cls)]; }
   bool granted(ClassId cls) const { return rings_[index_of(cls)].granted; }
+  // Where a submit of this class goes: there, or to the most urgent class granted if the client's
+  // quota puts it there. Not granted if it is refused.
+  ClassId class_for(ClassId asked) const {
+    const bool moved = index_of(asked) < kMaxClasses && (welcome_.downgraded & bit_of(asked)) != 0;
+    return moved && !granted(asked) ? first_class() : asked;
+  }
+  // The limit that the last wish of a class ran into, as the daemon said.
+  LimitLevel full_level(ClassId cls) const;
   // A submit has begun: fetches the lines that it will write while it is still checking.
   void expect_submit(ClassId cls) const {
     const ClassRing& ring = rings_[index_of(cls)];

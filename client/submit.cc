@@ -20,11 +20,14 @@ Status ClientState::try_submit(BatchState& batch, std::span<const Request> reque
   if (options.deadline.count() < 0 || options.max_queue_wait.count() < 0) {
     return {Code::invalid_argument, "a deadline or queue wait is negative"};
   }
-  const auto cls = static_cast<ClassId>(options.cls);
+  auto cls = static_cast<ClassId>(options.cls);
   const Guard hold(lock_);
   if (batch.freed) return {Code::invalid_argument, "the batch was freed"};
   Session& session = *session_;
-  if (index_of(cls) >= kMaxClasses || !session.granted(cls)) return refuse_class(cls);
+  if (index_of(cls) >= kMaxClasses || !session.granted(cls)) {
+    cls = session.class_for(cls);
+    if (index_of(cls) >= kMaxClasses || !session.granted(cls)) return refuse_class(session, cls);
+  }
   if (requests.empty()) return {};
   session.expect_submit(cls);
 
@@ -89,16 +92,23 @@ Call ClientState::next_call(ClassId cls, const SubmitOptions& options) {
           .deadline_ns = static_cast<std::uint64_t>(options.deadline.count()),
           .max_queue_wait_ns = static_cast<std::uint64_t>(options.max_queue_wait.count()),
           .cookie = options.cookie,
+          .asked = static_cast<ClassId>(options.cls),
           .cls = cls,
           .no_resubmit = options.no_resubmit || options_.no_resubmit};
 }
 
-Status ClientState::refuse_class(ClassId cls) {
+Status ClientState::refuse_class(const Session& session, ClassId cls) {
   if (index_of(cls) >= kClassCount || cls == ClassId::internal) {
     return {Code::invalid_argument, "there is no class " + std::to_string(index_of(cls))};
   }
-  return {Code::not_permitted,
-          "class '" + std::string(kClassNames[index_of(cls)]) + "' was not granted to this client"};
+  const Welcome& welcome = session.welcome();
+  const std::string name = "class '" + std::string(kClassNames[index_of(cls)]) + '\'';
+  if (welcome.highest_class < kClassCount && index_of(cls) < welcome.highest_class) {
+    return {Code::not_permitted, name + " is above what quota '" +
+                                     std::string(welcome.quota.view()) + "' allows, which is '" +
+                                     std::string(kClassNames[welcome.highest_class]) + '\''};
+  }
+  return {Code::not_permitted, name + " was not granted to this client: it connected for others"};
 }
 
 Status ClientState::check_sizes(const Session& session, const OwnerBuilder& built,
@@ -150,12 +160,37 @@ Status ClientState::check_slots(Session& session, ClassId cls, std::uint32_t own
                                        " status slots are free; free batches that are done"};
 }
 
+namespace {
+
+// Which limit it is, as far as the daemon has said so.
+std::string full_text(const Welcome& welcome, LimitLevel full) {
+  const std::string most = std::to_string(welcome.limits.owners) + " owners and " +
+                           std::to_string(welcome.limits.bytes) + " bytes outstanding";
+  const std::string quota(welcome.quota.view());
+  switch (full) {
+    case LimitLevel::none:
+      return quota.empty() ? std::string() : "; quota '" + quota + "' allows " + most;
+    case LimitLevel::host: return ": the limit of the host, all clients together, is reached";
+    case LimitLevel::cls: return ": the limit of the class is reached";
+    case LimitLevel::client:
+      return quota.empty() ? ": the limit of a client, " + most + ", is reached"
+                           : ": the limit of quota '" + quota + "', " + most + ", is reached";
+    case LimitLevel::session:
+      return ": the session's " + std::to_string(welcome.sizes.slots) + " slots are taken";
+  }
+  return {};
+}
+
+}  // namespace
+
 // States a wish, so that the daemon knows what would be needed.
 Status ClientState::refuse_credit(Session& session, ClassId cls,
                                   const shm::CreditAmounts& amounts) {
   session.ring(cls).credit.wish(amounts);
   session.doorbell().published();
-  return {Code::too_many_requests, "over the admission credit of this class"};
+  return {Code::too_many_requests, "over the admission credit of class '" +
+                                       std::string(kClassNames[index_of(cls)]) + '\'' +
+                                       full_text(session.welcome(), session.full_level(cls))};
 }
 
 void ClientState::fill_cell(const Owner& owner, const Call& call, const SlotRef& ref,
@@ -163,7 +198,8 @@ void ClientState::fill_cell(const Owner& owner, const Call& call, const SlotRef&
   *cell = CellBody{};
   cell->kind = CellKind::transfer;
   cell->op = owner.op;
-  cell->flags = call.no_resubmit ? kCellNoResubmit : 0;
+  cell->flags = static_cast<std::uint16_t>((call.no_resubmit ? kCellNoResubmit : 0) |
+                                           (call.asked != call.cls ? kCellDowngraded : 0));
   cell->slot = ref.slot;
   cell->slot_generation = ref.generation;
   cell->local_region = regions_.by_id(owner.region)->session_id;

@@ -112,7 +112,7 @@ Status ClientState::submit_wait(BatchState& batch, std::span<const Request> requ
     if (shortage == Shortage::none) return status;
     const Duration left = time_left(deadline);
     if (left.count() <= 0) return status;
-    if (shortage == Shortage::credit && index_of(cls) < kMaxClasses) wish.hold(session, cls);
+    if (shortage == Shortage::credit) wish.hold(session, session->class_for(cls));
     const Duration slice = shortage == Shortage::credit ? kSlice : kShortSlice;
     session->completions().wait(ticket, std::min(left, slice));
     tend(std::min(left, kAttempt));

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
+#include "daemon/config/quotas.h"
 #include "proto/check.h"
 #include "proto/version.h"
 
@@ -17,6 +19,10 @@ struct Attach::Pending {
   std::shared_ptr<ControlChannel> channel;
   Hello hello;
   Credentials credentials;
+  std::uint32_t asked_classes = 0;
+  std::uint32_t downgraded = 0;
+  std::string quota;        // its name; empty: none
+  ClassId highest_class{};  // that it allows
   SessionSizes sizes;
   std::string cgroup;
   shm::OwnedSessionMemory memory;
@@ -24,6 +30,17 @@ struct Attach::Pending {
   shm::Fd completion, client_completion;  // the two ends
   int error = 0;
 };
+
+namespace {
+
+// Of what a client wrote: at most the largest number.
+std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
+  return b > std::numeric_limits<std::uint64_t>::max() - a
+             ? std::numeric_limits<std::uint64_t>::max()
+             : a + b;
+}
+
+}  // namespace
 
 Credentials credentials_of(const shm::PeerCredentials& peer) {
   Credentials credentials{static_cast<std::uint32_t>(peer.pid), peer.uid, peer.gid, peer.groups};
@@ -110,6 +127,17 @@ StatusCode Attach::check(const ControlChannel& channel, const Hello& hello,
   return StatusCode::ok;
 }
 
+// Empty classes: the quota has none that it asked for.
+void Attach::grant_classes(Pending& pending) const {
+  const Quota* quota = quota_of(settings_.quotas, pending.hello.name.view(),
+                                pending.credentials.uid, pending.credentials.groups);
+  const std::uint32_t asked = pending.hello.class_mask;
+  pending.asked_classes = asked == 0 ? kClientClassMask : asked & kClientClassMask;
+  pending.sizes.class_mask = granted_classes(quota, pending.asked_classes, &pending.downgraded);
+  pending.quota = quota == nullptr ? std::string() : quota_name(*quota);
+  pending.highest_class = quota == nullptr ? ClassId{} : quota->highest_class;
+}
+
 void Attach::refuse(ControlChannel& channel, StatusCode code, const std::string& text) {
   host_.attach_refused(channel, code, text);
   auto message = make_message<Refused>();
@@ -135,8 +163,14 @@ void Attach::hello(ControlChannel& channel, const Hello& hello, shm::Fd pidfd) {
   pending->channel = channel.shared_from_this();
   pending->hello = hello;
   pending->credentials = credentials_of(channel.credentials());
-  pending->sizes.class_mask =
-      hello.class_mask == 0 ? kClientClassMask : hello.class_mask & kClientClassMask;
+  grant_classes(*pending);
+  if (pending->sizes.class_mask == 0) {
+    return refuse(channel, StatusCode::not_permitted,
+                  "quota '" + pending->quota + "' allows at most class '" +
+                      std::string(kClassNames[index_of(pending->highest_class)]) +
+                      "', and only more urgent ones are asked for; ask for that class, or have the "
+                      "quota's highest_class raised");
+  }
   pending->sizes.ring_cells = settings_.sessions.ring_cells;
   pending->sizes.slots = settings_.sessions.slots;
   pending->sizes.arena_bytes = settings_.sessions.arena_bytes;
@@ -171,6 +205,14 @@ void Attach::finish(const std::shared_ptr<Pending>& pending) {
   session.credentials = pending->credentials;
   session.name = std::string(pending->hello.name.view());
   session.incarnation = pending->hello.incarnation;
+  session.cgroup = std::move(pending->cgroup);
+  if (!sessions_.join_key(session, settings_.quotas)) {
+    sessions_.remove(session);
+    return refuse(channel, StatusCode::exhausted,
+                  "all " + std::to_string(settings_.maxima.clients) +
+                      " fairness keys (users and control groups) are taken; end clients of some, "
+                      "or raise maxima.clients");
+  }
   const StatusCode claimed = claim_name(session, pending->hello, &why);
   if (claimed != StatusCode::ok) {
     sessions_.remove(session);
@@ -196,8 +238,9 @@ StatusCode Attach::claim_name(Session& session, const Hello& hello, std::string*
 }
 
 void Attach::set_up(Session& session, Pending& pending) {
-  session.key = sessions_.key_of(session.credentials.uid, pending.cgroup);
   session.class_mask = pending.sizes.class_mask;
+  session.asked_classes = pending.asked_classes;
+  session.downgraded = pending.downgraded;
   session.attached = host_.now();
   session.last_active = session.attached;
   session.reattached = pending.hello.reattach != 0;
@@ -231,17 +274,30 @@ void Attach::set_up(Session& session, Pending& pending) {
                               &req->completion_fd_armed.value, session.completion_fd.get());
   session.status = shm::StatusWriter(view.slots(), view.dirty(), pending.sizes.slots);
 
+  open_in_core(session, pending.hello);
+}
+
+void Attach::open_in_core(const Session& session, const Hello& hello) {
+  const core::ClientChanged terms = sessions_.terms_of(session.key);
   core::SessionOpened opened;
   opened.session = session.id;
   opened.client = session.key;
+  opened.weight = terms.weight;
+  opened.in_flight_bytes = terms.in_flight_bytes;
+  opened.outstanding = terms.outstanding;
   opened.class_mask = session.class_mask;
-  opened.slots = pending.sizes.slots;
-  opened.limit = settings_.limits.client;
-  if (session.reattached) {
-    for (std::size_t c = 0; c < kMaxClasses; ++c) {
-      const Outstanding& was = pending.hello.outstanding[c];
-      opened.replayed[c] = {was.owners, was.bytes, was.extents};
-    }
+  opened.slots = static_cast<std::uint32_t>(session.slots.size());
+  // Beside its slots a session has no limit of its own: its client has.
+  constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
+  opened.limit = {kAny, kAny, kAny};
+  for (std::size_t c = 0; session.reattached && c < kMaxClasses; ++c) {
+    const Outstanding& was = hello.outstanding[c];
+    // What an earlier daemon had in a class that goes to another one now comes back there.
+    const bool moved = ((session.downgraded >> c) & 1u) != 0;
+    const std::size_t to = moved ? index_of(session.rings.front().cls) : c;
+    opened.replayed[to].owners = sum_of(opened.replayed[to].owners, was.owners);
+    opened.replayed[to].bytes = sum_of(opened.replayed[to].bytes, was.bytes);
+    opened.replayed[to].extents = sum_of(opened.replayed[to].extents, was.extents);
   }
   core_.handle(opened, host_.now());
 }
@@ -259,9 +315,16 @@ void Attach::welcome(ControlChannel& channel, const Session& session, int comple
   message.limits.largest_call = settings_.limits.largest_call_owners;
   message.limits.regions = settings_.sessions.regions;
   message.limits.largest_owner = settings_.limits.largest_owner_bytes;
-  message.limits.owners = settings_.limits.client.owners;
-  message.limits.bytes = settings_.limits.client.bytes;
-  message.limits.extents = settings_.limits.client.extents;
+  const FairnessKey& key = sessions_.key(session.key);
+  const core::Amounts& most = settings_.limits.client;
+  message.limits.owners = key.quota ? key.quota->owners.value_or(most.owners) : most.owners;
+  message.limits.bytes = key.quota ? key.quota->bytes.value_or(most.bytes) : most.bytes;
+  message.limits.extents = most.extents;
+  if (key.quota) {
+    message.highest_class = static_cast<std::uint32_t>(index_of(key.quota->highest_class));
+    message.quota.assign(quota_name(*key.quota));
+  }
+  message.downgraded = session.downgraded;
   message.version.assign(kProductVersion);
   const int fds[kWelcomeFds] = {session.memory.req_fd.get(), session.memory.sta_fd.get(),
                                 session.doorbell_fd.get(), completion_fd};

@@ -50,7 +50,9 @@ class Attach {
   void refuse(ControlChannel& channel, StatusCode code, const std::string& text);
   void finish(const std::shared_ptr<Pending>& pending);
   StatusCode claim_name(Session& session, const Hello& hello, std::string* why);
+  void grant_classes(Pending& pending) const;
   void set_up(Session& session, Pending& pending);
+  void open_in_core(const Session& session, const Hello& hello);
   void welcome(ControlChannel& channel, const Session& session, int completion_fd);
 
   const Settings& settings_;

@@ -57,7 +57,7 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
           [this](shm::Mapping mapping) { background_.dispose(std::move(mapping)); },
           [this](const Region& region) { registration_.released(region); }),
       segments_(regions_, settings_.sessions.name_hold),
-      sessions_(settings_.sessions.most),
+      sessions_(settings_.sessions.most, settings_.maxima.clients),
       shm_(shm_options(settings_.shm)),
       paced_(paced_lanes(settings_.shm, &shm_, &pace_clock_)),
       executor_(core_, regions_, paced_ ? static_cast<Transport&>(*paced_) : shm_),

@@ -94,6 +94,8 @@ class Daemon final : Conductor::Steps,
   void continue_stop(Time now);
   void reload();
   void apply(const Settings& settings);
+  void renew_quotas();
+  StatusCode set_client(std::string_view who, std::string_view assignment, std::string* text);
 
   Settings settings_;
   std::string config_path_;

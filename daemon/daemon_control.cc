@@ -1,4 +1,5 @@
 // Signals, draining and stopping, and changes at run time. See daemon.h.
+#include <charconv>
 #include <csignal>
 
 #include "daemon/config/config.h"
@@ -109,16 +110,80 @@ StatusCode Daemon::resume(std::string* text) {
 }
 
 StatusCode Daemon::set(const std::string& assignment, std::string* text) {
+  constexpr std::string_view kClients = "clients.";
+  const auto equals = std::min(assignment.find('='), assignment.size());
+  const auto dot = assignment.rfind('.', equals);
+  if (assignment.starts_with(kClients) && dot != std::string::npos && dot >= kClients.size()) {
+    const std::string_view all = assignment;
+    return set_client(all.substr(kClients.size(), dot - kClients.size()), all.substr(dot + 1),
+                      text);
+  }
   Settings changed = settings_;
   ConfigChange change;
   const StatusCode code = apply_assignment(&changed, assignment, text, &change);
   if (code != StatusCode::ok) return code;
   const StatusCode limits = core_.set_limits(changed.limits, text);
   if (limits != StatusCode::ok) return limits;
+  const bool other_quotas = changed.quotas != settings_.quotas;
   apply(changed);
+  if (other_quotas) renew_quotas();
   log(LogLevel::info, "set {}: {} → {}", change.key, change.from, change.to);
   *text = change.key + ": " + change.from + " → " + change.to + " (until the next restart)";
   return StatusCode::ok;
+}
+
+// A weight until its client detaches: `who` is a client's id or name, `assignment` is weight=N.
+StatusCode Daemon::set_client(std::string_view who, std::string_view assignment,
+                              std::string* text) {
+  constexpr std::string_view kWeight = "weight=";
+  constexpr std::uint32_t kMost = 10'000;
+  std::uint32_t weight = 0;
+  const std::string_view digits =
+      assignment.starts_with(kWeight) ? assignment.substr(kWeight.size()) : std::string_view();
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), weight);
+  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size() ||
+      weight == 0 || weight > kMost) {
+    *text = "of a client only the weight can be set: clients.NAME.weight=N, N from 1 to " +
+            std::to_string(kMost) + "; other limits are quotas";
+    return StatusCode::invalid_argument;
+  }
+  ClientKey key;
+  std::uint32_t sessions = 0;
+  sessions_.for_each([&](const Session& session) {
+    const bool is_it = session.name == who || std::to_string(session.client.value()) == who;
+    if (!session.leaving && is_it) key = session.key;
+  });
+  if (!key.valid()) {
+    *text = "no client `" + escaped(who, 64) + "`; `tentqctl clients` lists ids and names";
+    return StatusCode::not_found;
+  }
+  sessions_.for_each([&](const Session& session) { sessions += session.key == key ? 1 : 0; });
+  const std::uint32_t before = sessions_.key(key).weight;
+  sessions_.set_weight(key, weight);
+  core_.handle(sessions_.terms_of(key), now_);
+  const std::string change = "weight of client " + escaped(who, 64) + ": " +
+                             std::to_string(before) + " → " + std::to_string(weight);
+  log(LogLevel::info, "set {}", change);
+  *text = change + ", for its " + std::to_string(sessions) +
+          " sessions together (until the last of them detaches, the quotas change or the daemon "
+          "restarts; a quota in the configuration lasts)";
+  return StatusCode::ok;
+}
+
+void Daemon::renew_quotas() {
+  std::string stay;
+  sessions_.renew(
+      settings_.quotas,
+      [this](ClientKey key) { core_.handle(sessions_.terms_of(key), monotonic_now()); },
+      [&stay](const Session& session) {
+        stay += (stay.empty() ? "" : ", ") + std::to_string(session.client.value()) + " '" +
+                session.name + '\'';
+      });
+  if (stay.empty()) return;
+  log(LogLevel::warning,
+      "quotas: clients {} match another quota or get other classes now; these apply when they "
+      "attach again",
+      stay);
 }
 
 void Daemon::apply(const Settings& settings) {
@@ -155,6 +220,7 @@ void Daemon::reload() {
       log(LogLevel::error, "reload: refused, {}", why);
     } else {
       apply(plan.result);
+      renew_quotas();
       for (const ConfigChange& change : plan.changes) {
         log(LogLevel::info, "reload: {}: {} → {}", change.key, change.from, change.to);
       }

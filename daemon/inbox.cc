@@ -145,6 +145,10 @@ void Inbox::take_wish(Session& session, SessionRing& ring, Time now) {
                                   {used.owners, used.bytes, used.extents},
                                   wish.waiting},
                now);
+  const LimitLevel full = core_.full_level(
+      session.id, ring.cls, {wish.amounts.owners, wish.amounts.bytes, wish.amounts.extents});
+  session.memory.view.sta()->full_levels[index_of(ring.cls)].store(static_cast<std::uint8_t>(full),
+                                                                   std::memory_order_relaxed);
 }
 
 void Inbox::handle_group(Session& session, SessionRing& ring, std::span<const CellBody> group,

@@ -57,6 +57,8 @@ class Inbox {
                           std::uint64_t length, Op op, Time now) const;
 
   std::uint64_t missed_wakeups() const { return missed_wakeups_; }
+  // Submitted in a more urgent class than their clients' quotas allow, and taken in that one.
+  std::uint64_t downgraded_owners() const { return downgraded_owners_; }
   std::uint32_t awake() const { return static_cast<std::uint32_t>(awake_.size()); }
 
  private:
@@ -91,6 +93,7 @@ class Inbox {
   std::vector<CellBody> group_;
   std::vector<core::OwnerSpec> specs_;
   std::uint64_t missed_wakeups_ = 0;
+  std::uint64_t downgraded_owners_ = 0;
 };
 
 }  // namespace tentq

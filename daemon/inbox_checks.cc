@@ -35,6 +35,10 @@ void Inbox::handle_transfers(Session& session, ClassId cls, std::span<const Cell
                              Time now) {
   Reason reason = Reason::none;
   const bool replayed = (group.front().flags & kCellReplayed) != 0;
+  if ((group.front().flags & kCellDowngraded) != 0) {
+    session.downgraded_owners += group.size();
+    downgraded_owners_ += group.size();
+  }
   if (group.size() > settings_.limits.largest_call_owners) reason = Reason::too_large;
   specs_.clear();
   for (const CellBody& cell : group) {
@@ -87,7 +91,7 @@ Inbox::Verdict Inbox::check_transfer(Session& session, const CellBody& cell, cor
                                      Time now) {
   const std::uint64_t reserved =
       cell.reserved0 | cell.reserved[0] | cell.reserved[1] | cell.reserved[2] | cell.reserved[3];
-  constexpr std::uint16_t kKnown = kCellReplayed | kCellNoResubmit;
+  constexpr std::uint16_t kKnown = kCellReplayed | kCellNoResubmit | kCellDowngraded;
   const bool known_op = cell.op == Op::read || cell.op == Op::write;
   if (cell.kind != CellKind::transfer || !known_op || reserved != 0 ||
       (cell.flags & ~kKnown) != 0) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "daemon/config/quotas.h"
 #include "daemon/lanes.h"
 #include "proto/version.h"
 
@@ -48,6 +49,23 @@ bool stalled(const Session& session, Time now, Duration limit) {
   });
 }
 
+QuotaView view_of(const FairnessKey& key, const core::Limits& limits) {
+  constexpr std::string_view kPer[] = {"cgroup", "user", "all"};
+  QuotaView view;
+  const Quota quota = key.quota.value_or(Quota{});
+  if (key.quota) view.name = quota_name(quota);
+  view.per = kPer[static_cast<std::size_t>(quota.per)];
+  view.highest_class = quota.highest_class;
+  view.downgrade = quota.over == OverClass::downgrade;
+  view.owners = quota.owners.value_or(limits.client.owners);
+  view.bytes = quota.bytes.value_or(limits.client.bytes);
+  view.in_flight_bytes = quota.in_flight_bytes.value_or(limits.client_in_flight_bytes);
+  view.has_in_flight = quota.in_flight_bytes.has_value();
+  view.pinned_bytes = quota.pinned_bytes;
+  view.used_pinned_bytes = key.pinned_bytes;
+  return view;
+}
+
 }  // namespace
 
 Inspector::Inspector(const Sources& sources) : from_(sources), started_(monotonic_now()) {}
@@ -66,6 +84,7 @@ DaemonView Inspector::daemon() const {
   view.reaped_clients = from_.departures.reaped();
   view.refused_attaches = refused_attaches_;
   view.missed_wakeups = from_.inbox.missed_wakeups();
+  view.downgraded_owners = from_.inbox.downgraded_owners();
   view.turns = from_.conductor.turns();
   view.sleeps = from_.conductor.sleeps();
   view.shm_workers = from_.shm_workers;
@@ -87,6 +106,11 @@ std::vector<ClientView> Inspector::clients() const {
     view.uid = session.credentials.uid;
     view.gid = session.credentials.gid;
     view.class_mask = session.class_mask;
+    const FairnessKey& key = from_.sessions.key(session.key);
+    view.weight = key.weight;
+    view.quota = view_of(key, from_.core.limits());
+    view.downgraded_classes = session.downgraded;
+    view.downgraded_owners = session.downgraded_owners;
     view.slots = static_cast<std::uint32_t>(session.slots.size());
     view.slots_used = session.slots_used;
     view.totals = from_.core.session_totals(session.id);

@@ -19,6 +19,7 @@ struct Region {
   std::uint64_t base = 0;  // in the segment's address space
   std::uint64_t size = 0;
   SessionId owner;
+  ClientKey key;          // whose pinned bytes it counts for
   RegionId id;            // as its session names it
   std::uint32_t uid = 0;  // of the owner's session
   RegionAccess host_access{};

@@ -7,12 +7,15 @@
 #include <cstring>
 #include <limits>
 
+#include "daemon/config/quotas.h"
+
 namespace tentq {
 
 // One registration on its way. The background thread and the conductor never use it at one time.
 struct Registration::Work {
   std::shared_ptr<ControlChannel> channel;
   SessionId session;
+  ClientKey key;    // charged for it
   ClientId client;  // the id may belong to another session by the time the work is done
   RegisterRegion message;
   shm::Fd fd;
@@ -64,7 +67,25 @@ StatusCode Registration::check(const Session& session, const RegisterRegion& m, 
     *why = "sparse memory is not allowed here; populate it first, or set memory.allow_sparse";
     return StatusCode::not_permitted;
   }
-  return regions_.room_for(m.size, why);
+  const StatusCode room = regions_.room_for(m.size, why);
+  return room == StatusCode::ok ? check_quota(session, m.size, why) : room;
+}
+
+StatusCode Registration::check_quota(const Session& session, std::uint64_t size,
+                                     std::string* why) const {
+  const FairnessKey& key = sessions_.key(session.key);
+  if (!key.quota || !key.quota->pinned_bytes) return StatusCode::ok;
+  const std::uint64_t most = *key.quota->pinned_bytes;
+  if (size <= most && key.pinned_bytes <= most - size) return StatusCode::ok;
+  const std::string quota = "quota '" + quota_name(*key.quota) + "' allows " + print_size(most) +
+                            " of registered memory (pinned_bytes)";
+  if (size > most) {
+    *why = quota + ", and this is " + print_size(size) + "; register less, or have it raised";
+    return StatusCode::too_large;
+  }
+  *why = quota + ", of which " + print_size(most - std::min(most, key.pinned_bytes)) +
+         " are free, and this is " + print_size(size) + "; unregister some, or have it raised";
+  return StatusCode::exhausted;
 }
 
 void Registration::register_region(ControlChannel& channel, const RegisterRegion& message,
@@ -82,6 +103,8 @@ void Registration::register_region(ControlChannel& channel, const RegisterRegion
   if (code != StatusCode::ok) return reply(*work, code, RegionId{}, why);
   work->fd = std::move(fd);
   ++session.registering;
+  work->key = session.key;
+  sessions_.charge_pinned(work->key, message.size);
   const bool allow_sparse = settings_.memory.allow_sparse;
   background_.run_long(
       [work, allow_sparse] {
@@ -165,6 +188,7 @@ Region Registration::make_region(const Session& session, Work& work) const {
   region.base = m.base;
   region.size = m.size;
   region.owner = session.id;
+  region.key = work.key;
   region.uid = session.credentials.uid;
   region.host_access = m.host_access;
   region.host_scope = m.host_scope;
@@ -179,17 +203,16 @@ Region Registration::make_region(const Session& session, Work& work) const {
 void Registration::finish(const std::shared_ptr<Work>& work) {
   Session* session = sessions_.find(work->session);
   if (session == nullptr || session->client != work->client || session->leaving) {
-    background_.dispose(std::move(work->mapping));
-    return;
+    return give_up(*work);
   }
   --session->registering;
   if (work->status != StatusCode::ok) {
-    background_.dispose(std::move(work->mapping));
+    give_up(*work);
     return reply(*work, work->status, RegionId{}, work->text);
   }
   const RegisterRegion& m = work->message;
   if (session->exported && segments_.overlaps(*session->exported, m.base, m.size)) {
-    background_.dispose(std::move(work->mapping));
+    give_up(*work);
     return reply(*work, StatusCode::invalid_argument, RegionId{},
                  "the range overlaps a region that is registered already; unregister that first");
   }
@@ -198,7 +221,10 @@ void Registration::finish(const std::shared_ptr<Work>& work) {
   Region region = make_region(*session, *work);
   region.id = RegionId{session->next_region};
   const StatusCode added = regions_.add(std::move(region), &index, &why);
-  if (added != StatusCode::ok) return reply(*work, added, RegionId{}, why);
+  if (added != StatusCode::ok) {
+    give_up(*work);
+    return reply(*work, added, RegionId{}, why);
+  }
   ++session->next_region;
   const RegionId id = regions_.at(index).id;
   session->regions.emplace(id.value(), index);
@@ -208,6 +234,12 @@ void Registration::finish(const std::shared_ptr<Work>& work) {
   reply(*work, StatusCode::ok, id, "");
   host_.region_added(*session);
   if (work->behind) populate_behind(work, index);
+}
+
+// The memory does not become a region.
+void Registration::give_up(Work& work) {
+  if (work.mapping.valid()) background_.dispose(std::move(work.mapping));
+  sessions_.release_pinned(work.key, work.message.size);
 }
 
 // Pinned meanwhile, so that the mapping stays.
@@ -258,6 +290,7 @@ void Registration::unregister_region(ControlChannel& channel, const UnregisterRe
 }
 
 void Registration::released(const Region& region) {
+  sessions_.release_pinned(region.key, region.size);
   if (region.unregister_request == 0) return;
   Session* session = sessions_.find(region.owner);
   if (session == nullptr || session->leaving || session->channel == nullptr) return;

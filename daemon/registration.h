@@ -30,7 +30,8 @@ class Registration {
 
   void register_region(ControlChannel& channel, const RegisterRegion& message, shm::Fd fd);
   void unregister_region(ControlChannel& channel, const UnregisterRegion& message);
-  // The last pin of an unregistered region is gone: answers who waited for that.
+  // The last pin of an unregistered region is gone: its bytes are its client's again. Answers who
+  // waited for that.
   void released(const Region& region);
   // The session leaves: all its regions are unregistered.
   void forget(Session& session);
@@ -40,9 +41,11 @@ class Registration {
 
   StatusCode check(const Session& session, const RegisterRegion& message, const shm::Fd& fd,
                    std::string* why) const;
+  StatusCode check_quota(const Session& session, std::uint64_t size, std::string* why) const;
   static void map(Work& work, bool allow_sparse);
   static void populate(Work& work);
   void finish(const std::shared_ptr<Work>& work);
+  void give_up(Work& work);
   void populate_behind(const std::shared_ptr<Work>& work, RegionIndex index);
   Region make_region(const Session& session, Work& work) const;
   void reply(Work& work, StatusCode status, RegionId region, const std::string& text);

@@ -62,6 +62,10 @@ struct Session {
   Token token{};
   Credentials credentials;
   std::uint32_t class_mask = 0;
+  std::uint32_t asked_classes = 0;  // before its quota
+  std::uint32_t downgraded = 0;     // classes whose submits go to the highest that it has
+  std::uint64_t downgraded_owners = 0;
+  std::string cgroup;
   Time attached{};
   Time last_active{};
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,19 @@ struct SegmentView {
   std::uint32_t handles = 0;  // open, in other sessions
 };
 
+// The quota of a client, and what all its sessions together have of it.
+struct QuotaView {
+  std::string name;  // empty: none, the limits of every client
+  std::string per;   // "cgroup", "user", "all"
+  ClassId highest_class = ClassId::foreground;
+  bool downgrade = false;               // else what is above is refused
+  std::uint64_t owners = 0, bytes = 0;  // most outstanding, here or by the limits of every client
+  std::uint64_t in_flight_bytes = 0;    // 0: no cap
+  bool has_in_flight = false;           // of its own
+  std::optional<std::uint64_t> pinned_bytes;
+  std::uint64_t used_pinned_bytes = 0;
+};
+
 struct ClientView {
   ClientId id;
   SessionId session;
@@ -57,6 +71,10 @@ struct ClientView {
   std::string name;  // may be empty
   std::uint32_t pid = 0, uid = 0, gid = 0;
   std::uint32_t class_mask = 0;
+  std::uint32_t weight = 1;  // of its fairness key
+  QuotaView quota;
+  std::uint32_t downgraded_classes = 0;  // go to the most urgent one of class_mask
+  std::uint64_t downgraded_owners = 0;
   std::uint32_t slots = 0;
   std::uint32_t slots_used = 0;
   core::SessionTotals totals;
@@ -92,6 +110,7 @@ struct DaemonView {
   std::uint64_t reaped_clients = 0;  // died without a goodbye
   std::uint64_t refused_attaches = 0;
   std::uint64_t missed_wakeups = 0;
+  std::uint64_t downgraded_owners = 0;  // taken in a less urgent class than they were submitted in
   std::uint64_t turns = 0;
   std::uint64_t sleeps = 0;
   std::uint32_t shm_workers = 0;

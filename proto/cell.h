@@ -16,7 +16,9 @@ inline constexpr std::uint16_t kCellReplayed = 1u << 0;    // repeated after a r
 inline constexpr std::uint16_t kCellPermit = 1u << 1;      // the owner is a permit on `lane`
 inline constexpr std::uint16_t kCellExtents = 1u << 2;     // the arena range holds Extents
 inline constexpr std::uint16_t kCellNoResubmit = 1u << 3;  // never repeated after a daemon's death
-inline constexpr std::uint16_t kCellFlagMask = 0x000f;
+inline constexpr std::uint16_t kCellDowngraded = 1u
+                                                 << 4;  // asked for a more urgent class; shown only
+inline constexpr std::uint16_t kCellFlagMask = 0x001f;
 
 // Everything of a cell but its sequence word.
 struct CellBody {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -99,8 +100,15 @@ struct Welcome {
   SessionSizes sizes;
   SessionLimits limits;
   Text<32> version;  // the daemon's product version
+  // Since 1.1; a daemon that speaks 1.0 does not send them.
+  std::uint32_t highest_class = 0;  // that the quota allows, a ClassId; 0: there is no quota
+  // Classes whose submits go to highest_class instead; those that are neither here nor granted are
+  // refused.
+  std::uint32_t downgraded = 0;
+  Text<128> quota;  // its name; empty = none
 };
-static_assert(sizeof(Welcome) == 16 + 24 + 8 + 8 + 16 + 24 + 40 + 32);
+static_assert(sizeof(Welcome) == 16 + 24 + 8 + 8 + 16 + 24 + 40 + 32 + 8 + 128);
+inline constexpr std::size_t kLeastWelcomeBytes = offsetof(Welcome, highest_class);
 inline constexpr std::size_t kWelcomeFds = 4;  // REQ, STA, doorbell, completion
 
 struct Refused {

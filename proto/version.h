@@ -7,7 +7,7 @@ namespace tentq {
 
 // Same major runs together; the lower minor of both sides is spoken.
 inline constexpr std::uint16_t kProtocolMajor = 1;
-inline constexpr std::uint16_t kProtocolMinor = 0;
+inline constexpr std::uint16_t kProtocolMinor = 1;
 inline constexpr char kProductVersion[] = "0.1.0";
 
 inline constexpr char kDefaultSocketPath[] = "/run/tentq/tentqd.sock";

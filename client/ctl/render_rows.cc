@@ -41,6 +41,31 @@ Tint client_tint(const std::string& state) {
   return state == "leaving" ? Tint::warn : Tint::none;
 }
 
+// "quota client:store-*, weight 4, at most prefetch (else downgrade), owners 5/100"
+std::string quota_text(const Json& row) {
+  const Json& quota = row.at("quota");
+  const auto weight = row.at("weight").get<std::uint64_t>();
+  std::string out = quota.is_null() ? "" : "quota " + text(quota.at("name"));
+  if (weight != 1) out += (out.empty() ? "" : ", ") + std::string("weight ") + count_text(weight);
+  if (quota.is_null()) return out;
+  if (text(quota.at("highest_class")) != "foreground") {
+    out +=
+        ", at most " + text(quota.at("highest_class")) + " (else " + text(quota.at("over")) + ')';
+  }
+  out += ", owners " + number(quota.at("used_owners")) + '/' + number(quota.at("owners")) + ", " +
+         bytes(quota.at("used_bytes")) + '/' + bytes(quota.at("bytes"));
+  if (quota.at("in_flight_bytes") != 0) {
+    out += ", in flight at most " + bytes(quota.at("in_flight_bytes"));
+  }
+  if (!quota.at("pinned_bytes").is_null()) {
+    out +=
+        ", pinned " + bytes(quota.at("used_pinned_bytes")) + '/' + bytes(quota.at("pinned_bytes"));
+  }
+  const auto downgraded = row.at("downgraded_owners").get<std::uint64_t>();
+  if (downgraded != 0) out += ", " + count_text(downgraded) + " owners downgraded";
+  return out;
+}
+
 // "bad_slot 3, over_credit 1"
 std::string violations_text(const Json& violations) {
   std::string out;
@@ -81,7 +106,9 @@ void render_clients(const Json& document, Output& to) {
   }
   to.out << (table.empty() ? "no clients\n" : table.text(to.terminal));
   for (const Json& row : document.at("clients")) {
-    std::string notes = text(row.at("last_error"));
+    std::string notes = quota_text(row);
+    const std::string last_error = text(row.at("last_error"));
+    if (!last_error.empty()) notes += (notes.empty() ? "" : "; ") + last_error;
     if (row.at("stalled_producer").get<bool>())
       notes += (notes.empty() ? "" : "; ") + std::string("stalled producer");
     const auto lost = row.at("notifications_lost").get<std::uint64_t>();

@@ -113,6 +113,10 @@ void render_status(const Json& document, Output& to) {
                                " owners, " + bytes(outstanding.at("bytes")) + " of " +
                                bytes(host.at("bytes")));
   facts.add("ended", ended_text(counters));
+  const auto downgraded = document.at("downgraded_owners").get<std::uint64_t>();
+  if (downgraded != 0) {
+    facts.add("downgraded", count_text(downgraded) + " owners, by quotas, to a lower class");
+  }
   facts.add("transferred", bytes(counters.at("transferred_bytes")) + " in " +
                                number(counters.at("dispatched_chunks")) + " chunks");
   facts.add("transports", transports_text(document.at("transports")));

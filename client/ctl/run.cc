@@ -124,7 +124,11 @@ class CommandLine {
     app.add_subcommand("errors", "Distinct errors, and what to do");
     app.add_subcommand("drain", "Take no new work (admin)");
     app.add_subcommand("resume", "Take work again (admin)");
-    app.add_subcommand("set", "Change a setting at run time (admin), e.g. policy=strict")
+    app.add_subcommand(
+           "set",
+           "Change a setting at run time (admin), e.g. policy=strict, or the weight of a "
+           "client, e.g. clients.store-0.weight=4; gone with a restart unless the "
+           "configuration says the same")
         ->add_option("assignment", options->assignment, "KEY=VALUE")
         ->required()
         ->check(is_assignment());

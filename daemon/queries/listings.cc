@@ -1,5 +1,6 @@
 // `clients`, `segments` and `lanes`: one row each.
 #include <cstdio>
+#include <map>
 
 #include "daemon/queries/answers.h"
 
@@ -20,7 +21,36 @@ std::string_view client_state(const ClientView& client) {
   return client.parked ? "parked" : "active";
 }
 
-Json client_json(const ClientView& client, Time now) {
+// Null: no quota, the limits of every client. What is used is of all the client's sessions.
+Json quota_json(const ClientView& client, const core::Amounts& used) {
+  const QuotaView& quota = client.quota;
+  if (quota.name.empty()) return nullptr;
+  return {{"name", quota.name},
+          {"per", quota.per},
+          {"highest_class", kClassNames[index_of(quota.highest_class)]},
+          {"over", quota.downgrade ? "downgrade" : "reject"},
+          {"weight", client.weight},
+          {"owners", quota.owners},
+          {"bytes", quota.bytes},
+          {"in_flight_bytes", quota.in_flight_bytes},
+          {"pinned_bytes", quota.pinned_bytes ? Json(*quota.pinned_bytes) : Json()},
+          {"used_owners", used.owners},
+          {"used_bytes", used.bytes},
+          {"used_pinned_bytes", quota.used_pinned_bytes}};
+}
+
+// By fairness key.
+std::map<ClientKey, core::Amounts> outstanding_by_key(const std::vector<ClientView>& clients) {
+  std::map<ClientKey, core::Amounts> sums;
+  for (const ClientView& client : clients) {
+    core::Amounts& sum = sums[client.key];
+    sum.owners += client.totals.outstanding.owners;
+    sum.bytes += client.totals.outstanding.bytes;
+  }
+  return sums;
+}
+
+Json client_json(const ClientView& client, const core::Amounts& used, Time now) {
   Json violations = Json::object();
   std::uint64_t violations_total = 0;
   for (std::size_t i = 0; i < kViolationCount; ++i) {
@@ -36,6 +66,10 @@ Json client_json(const ClientView& client, Time now) {
           {"gid", client.gid},
           {"fairness_key", client.key.value()},
           {"classes", class_names(client.class_mask)},
+          {"downgraded_classes", class_names(client.downgraded_classes)},
+          {"downgraded_owners", client.downgraded_owners},
+          {"weight", client.weight},
+          {"quota", quota_json(client, used)},
           {"attached_seconds", seconds(Duration{age_ns(client.attached, now)})},
           {"slots", client.slots},
           {"slots_used", client.slots_used},
@@ -71,8 +105,11 @@ Json region_json(const RegionView& region) {
 
 QueryAnswer clients(const Question& question) {
   Json rows = Json::array();
-  for (const ClientView& client : question.inspection.clients()) {
-    if (question.may_see(client)) rows.push_back(client_json(client, question.now));
+  const std::vector<ClientView> clients = question.inspection.clients();
+  auto used = outstanding_by_key(clients);
+  for (const ClientView& client : clients) {
+    if (!question.may_see(client)) continue;
+    rows.push_back(client_json(client, used[client.key], question.now));
   }
   return document({{"clients", std::move(rows)}, {"only_own", !question.caller.admin}});
 }

@@ -70,8 +70,26 @@ std::string bytes_text(std::uint64_t bytes) {
   return std::to_string(bytes) + " bytes";
 }
 
+// Whether what it waits for is its client's own and not every client's.
+bool waits_for_quota(const core::Explanation& why, const ClientView* client) {
+  return client != nullptr && client->quota.has_in_flight &&
+         why.cause == core::WaitCause::client_cap;
+}
+
+// How the quota has changed its class; empty: not at all, as far as can be known.
+std::string class_sentence(const core::Explanation& why, const ClientView* client) {
+  if (client == nullptr || client->downgraded_classes == 0 ||
+      why.owner.cls != client->quota.highest_class) {
+    return {};
+  }
+  const std::string cls(kClassNames[index_of(why.owner.cls)]);
+  return " Class " + cls + " is the highest that quota '" + client->quota.name +
+         "' allows: what its client submits above it waits as " + cls + '.';
+}
+
 // What is full, for the causes that are about room.
-std::string room_sentence(const core::Explanation& why, const std::string& lane) {
+std::string room_sentence(const core::Explanation& why, const ClientView* client,
+                          const std::string& lane) {
   const std::string others =
       why.lane_others_queued == 0
           ? "."
@@ -83,8 +101,10 @@ std::string room_sentence(const core::Explanation& why, const std::string& lane)
   }
   if (why.cause == core::WaitCause::client_cap) {
     return "Its client has " + bytes_text(why.client_in_flight_bytes) +
-           " in flight on all lanes, of at most " + bytes_text(why.client_cap_bytes) +
-           " (`limits.client_in_flight_bytes`).";
+           " in flight on all lanes, of at most " + bytes_text(why.client_cap_bytes) + " (" +
+           (waits_for_quota(why, client) ? "`in_flight_bytes` of quota '" + client->quota.name + "'"
+                                         : std::string("`limits.client_in_flight_bytes`")) +
+           ").";
   }
   if (why.cause == core::WaitCause::reserve) {
     return "What is left of the window of lane " + lane +
@@ -96,7 +116,8 @@ std::string room_sentence(const core::Explanation& why, const std::string& lane)
 }
 
 // One sentence for people; the document has the same facts as numbers.
-std::string sentence(const core::Explanation& why, std::string_view lane_name, Time now) {
+std::string sentence(const core::Explanation& why, const ClientView* client,
+                     std::string_view lane_name, Time now) {
   const std::string lane = '"' + std::string(lane_name) + '"';
   switch (why.cause) {
     case core::WaitCause::none: return "It does not wait: its chunks are with the transport.";
@@ -107,7 +128,7 @@ std::string sentence(const core::Explanation& why, std::string_view lane_name, T
     case core::WaitCause::window:
     case core::WaitCause::class_cap:
     case core::WaitCause::reserve:
-    case core::WaitCause::client_cap: return room_sentence(why, lane);
+    case core::WaitCause::client_cap: return room_sentence(why, client, lane);
     case core::WaitCause::order:
       return std::to_string(why.owners_ahead) +
              " owners of its session, class and lane are ahead of it.";
@@ -191,9 +212,13 @@ QueryAnswer explain(const Question& question) {
   }
   const std::vector<LaneView> lanes = question.inspection.lanes();
   const core::Core& core = question.inspection.core();
+  const std::string text = sentence(*why, client, lane_name(why->owner.lane, lanes), question.now) +
+                           class_sentence(*why, client);
   return document({{"owner", owner_json(why->owner, client, lanes, question.now)},
                    {"waits_for", wait_cause_name(why->cause)},
-                   {"text", sentence(*why, lane_name(why->owner.lane, lanes), question.now)},
+                   {"waits_for_quota", waits_for_quota(*why, client)},
+                   {"quota", client == nullptr ? std::string() : client->quota.name},
+                   {"text", text},
                    {"owners_ahead", why->owners_ahead},
                    {"lane_in_flight_bytes", why->lane_in_flight_bytes},
                    {"lane_window_bytes", why->lane_window_bytes},

@@ -71,7 +71,7 @@ TEST_F(Attach, AnotherProtocolIsRefusedWithBothVersions) {
   start(options);
   const Result<Client> client = connect("a");
   EXPECT_EQ(client.status().code(), Code::incompatible);
-  EXPECT_NE(client.status().text().find("protocol 1.0"), std::string::npos);
+  EXPECT_NE(client.status().text().find("protocol 1.1"), std::string::npos);
   EXPECT_NE(client.status().text().find("protocol 9.0"), std::string::npos);
   EXPECT_FALSE(client.status().may_retry());
 }

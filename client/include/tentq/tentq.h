@@ -78,6 +78,12 @@ typedef enum tentq_class {
   TENTQ_BACKGROUND = 4
 } tentq_class;
 
+/* The class that a name means: "foreground", "default", "prefetch", "background", or what the
+ * transfer is for: foreground_get (foreground); weight_loading, unspecified (standard);
+ * background_prefetch (prefetch); migration, checkpoint, background_offload (background). Case does
+ * not count, and '-' is '_'. Errors: INVALID_ARGUMENT, with the names that there are. */
+TENTQ_API tentq_code tentq_class_by_name(const char* name, tentq_class* cls);
+
 typedef enum tentq_access {
   TENTQ_ACCESS_NONE = 0,
   TENTQ_REMOTE_READ = 1,
@@ -142,6 +148,9 @@ typedef struct tentq_limits {
   uint64_t largest_owner; /* bytes of one request, after merging */
   uint64_t owners;        /* outstanding */
   uint64_t bytes;         /* outstanding */
+  char quota[128];        /* name of the client's quota; "" = none */
+  uint32_t highest_class; /* a tentq_class: the most urgent one that the quota allows */
+  uint32_t reserved2;
 } tentq_limits;
 
 TENTQ_API tentq_code tentq_get_limits(const tentq_client* client, tentq_limits* limits);

@@ -152,8 +152,18 @@ class [[nodiscard]] Result {
 // Direction, seen from the caller: read fills local memory, write fills the segment.
 enum class Opcode : std::uint8_t { read = 0, write = 1 };
 
-// Traffic classes, most urgent first. What they mean is the operator's configuration.
+// Traffic classes, most urgent first. What they mean is the operator's configuration; an operator's
+// quota may allow the less urgent ones only.
 enum class Class : std::uint8_t { foreground = 1, standard = 2, prefetch = 3, background = 4 };
+
+// The class that a name means: a class by its own ("foreground", "default", "prefetch",
+// "background"), or what the transfer is for, as users of Mooncake's TENT call it. Case does not
+// count, and '-' is '_'. Errors: invalid_argument, with the names that there are.
+//   foreground_get                             foreground
+//   weight_loading, unspecified                standard ("default")
+//   background_prefetch                        prefetch
+//   migration, checkpoint, background_offload  background
+TENTQ_EXPORT Result<Class> class_by_name(std::string_view name);
 
 // What other clients may do with a region.
 enum class Access : std::uint8_t { none = 0, remote_read = 1, remote_read_write = 2 };
@@ -230,9 +240,9 @@ using TaskId = std::uint32_t;
 struct SubmitOptions {
   Class cls = Class::standard;
   // Both count from the call, per request; 0 = none. `deadline` ends with the transfer,
-  // `max_queue_wait` with its start. A spent one ends the task as State::timeout. Under the policies
-  // strict and wdrr the earliest deadline goes first among this client's requests of one class and
-  // direction, and those without one go last.
+  // `max_queue_wait` with its start. A spent one ends the task as State::timeout. Under the
+  // policies strict and wdrr the earliest deadline goes first among this client's requests of one
+  // class and direction, and those without one go last.
   std::chrono::nanoseconds deadline{0};
   std::chrono::nanoseconds max_queue_wait{0};
   // Neighbouring requests that are adjacent on both sides become one owner. false keeps each
@@ -312,6 +322,10 @@ struct ClientLimits {
   std::uint64_t bytes = 0;          // outstanding
   std::uint32_t slots = 0;          // owners outstanding or in batches not yet freed
   std::uint32_t regions = 0;
+  // The most urgent class that the client's quota allows, and the quota's name (empty: none). What
+  // is submitted above it is refused, or goes there if the operator wants it so.
+  Class highest_class = Class::foreground;
+  std::string quota{};
 };
 
 struct ReceivedNotification {
