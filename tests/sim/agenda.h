@@ -14,25 +14,25 @@ class Agenda {
  public:
   // Returns its number; due never.
   std::uint32_t add() {
-    due_.push_back(kNever_ns);
+    due_.push_back(kNeverNs);
     return static_cast<std::uint32_t>(due_.size() - 1);
   }
-  // Replaces what was said before. kNever_ns: not at all.
+  // Replaces what was said before. kNeverNs: not at all.
   void set(std::uint32_t actor, std::int64_t at_ns) {
     if (due_[actor] == at_ns) return;
     due_[actor] = at_ns;
-    if (at_ns < kNever_ns) queue_.push({at_ns, actor});
+    if (at_ns < kNeverNs) queue_.push({at_ns, actor});
   }
   std::int64_t due_ns(std::uint32_t actor) const { return due_[actor]; }
 
   struct Turn {
-    std::int64_t at_ns = kNever_ns;
+    std::int64_t at_ns = kNeverNs;
     std::uint32_t actor = 0;
     bool operator>(const Turn& other) const {
       return at_ns != other.at_ns ? at_ns > other.at_ns : actor > other.actor;
     }
   };
-  // The next one; at_ns is kNever_ns when nobody is due. It stays due until it is set anew.
+  // The next one; at_ns is kNeverNs when nobody is due. It stays due until it is set anew.
   Turn next() {
     while (!queue_.empty()) {
       const Turn turn = queue_.top();

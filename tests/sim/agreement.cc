@@ -15,9 +15,8 @@
 #include "tests/sim/real_run.h"
 #include "tests/sim/simulation.h"
 
+namespace tentq::sim {
 namespace {
-
-using namespace tentq::sim;
 
 constexpr double kP50Off = 0.10;
 constexpr double kP99Off = 0.15;
@@ -27,12 +26,13 @@ constexpr double kLeastSamples = 100;  // below that there is no 99th percentile
 double median_of(const Scenario& scenario, const std::vector<Record>& rounds,
                  const Subject& subject, Figure figure) {
   std::vector<double> values;
+  values.reserve(rounds.size());
   for (const Record& record : rounds) {
     values.push_back(Figures(scenario, record, nullptr)
                          .value(subject, figure, measured_time(scenario))
                          .value_or(0));
   }
-  return tentq::bench::median(values);
+  return bench::median(values);
 }
 
 // Who had how much of the lane, to see where a difference comes from.
@@ -88,17 +88,15 @@ int run(const std::string& path, const std::string& tentqd, unsigned rounds) {
   }
   show_shares(scenario, simulated, real);
   std::printf("  real clients thought for %.0f us (p50), %.0f us (mean), %.0f us (p99)\n",
-              tentq::bench::median(thought_us),
+              bench::median(thought_us),
               std::accumulate(thought_us.begin(), thought_us.end(), 0.0) /
                   static_cast<double>(std::max<std::size_t>(thought_us.size(), 1)),
-              tentq::bench::percentile(thought_us, 0.99));
+              bench::percentile(thought_us, 0.99));
   std::printf("%s\n", agrees ? "the simulator agrees with the daemon" : "they do not agree");
   return agrees ? 0 : 1;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int parse_and_run(int argc, char** argv) {
   CLI::App app{"A scenario in virtual time and on a real tentqd, side by side"};
   app.footer(
       "Each round takes the scenario's duration. p50 and p99 of each group of clients, from "
@@ -113,10 +111,19 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds, "On the daemon")->check(CLI::Range(1u, 100u));
   try {
     app.parse(argc, argv);
-    return run(path, tentqd, rounds);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
-  } catch (const ScenarioError& error) {
+  }
+  return run(path, tentqd, rounds);
+}
+
+}  // namespace
+}  // namespace tentq::sim
+
+int main(int argc, char** argv) {
+  try {
+    return tentq::sim::parse_and_run(argc, argv);
+  } catch (const tentq::sim::ScenarioError& error) {
     std::fprintf(stderr, "tentq_sim_agreement: %s\n", error.what());
     return 2;
   } catch (const std::exception& error) {

@@ -11,10 +11,10 @@ namespace tentq::sim {
 namespace {
 
 // The core's clock when the run begins: zero means "never" to it.
-constexpr std::int64_t kStart_ns = 1'000'000;
+constexpr std::int64_t kStartNs = 1'000'000;
 
 Time core_time(std::int64_t now_ns) {
-  return time_from_ns(now_ns + kStart_ns);
+  return time_from_ns(now_ns + kStartNs);
 }
 
 double bytes_per_ns(std::uint64_t bytes_per_s) {
@@ -206,13 +206,13 @@ void Host::set_class_weight(ClassId cls, std::uint32_t weight) {
 }
 
 std::int64_t Host::next_ns() {
-  if (broken_) return kNever_ns;
-  std::int64_t next = kNever_ns;
+  if (broken_) return kNeverNs;
+  std::int64_t next = kNeverNs;
   for (HostLane& lane : lanes_) {
     if (const auto at = lane.link->next_ns()) next = std::min(next, *at);
   }
   if (const auto deadline = core_.next_deadline()) {
-    next = std::min(next, std::max(now_ns_, to_ns(*deadline) - kStart_ns));
+    next = std::min(next, std::max(now_ns_, to_ns(*deadline) - kStartNs));
   }
   return next;
 }

@@ -62,7 +62,7 @@ class Host {
   void step();
   // Carries out everything that is to be done at this time, and lets parties answer.
   void settle();
-  // When step() is due; kNever_ns: not by itself.
+  // When step() is due; kNeverNs: not by itself.
   std::int64_t next_ns();
   bool idle() const { return core_.outstanding() == core::Amounts{}; }
   // The core is in an unknown state after a failed check: nothing can be done with it any more.

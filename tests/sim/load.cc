@@ -8,8 +8,8 @@
 namespace tentq::sim {
 namespace {
 
-constexpr std::int64_t kRetry_ns = 1'000'000;
-constexpr std::int64_t kSlice_ns = 100'000'000;  // the library's, while it blocks
+constexpr std::int64_t kRetryNs = 1'000'000;
+constexpr std::int64_t kSliceNs = 100'000'000;  // the library's, while it blocks
 
 }  // namespace
 
@@ -48,7 +48,7 @@ OpenLoad::OpenLoad(const LoadShape& shape, Host* host, Agenda* agenda)
 
 void OpenLoad::plan() {
   planned_ns_ = shape_.client.from_ns + std::max<std::int64_t>(0, arrivals_.next());
-  if (planned_ns_ >= until_ns_) planned_ns_ = kNever_ns;
+  if (planned_ns_ >= until_ns_) planned_ns_ = kNeverNs;
   agenda_->set(actor_, std::min(planned_ns_, retry_ns_));
 }
 
@@ -58,12 +58,12 @@ void OpenLoad::act() {
     refused_.push_back(planned_ns_);
     plan();
   }
-  if (now_ns >= retry_ns_ || retry_ns_ == kNever_ns) {
-    retry_ns_ = kNever_ns;
+  if (now_ns >= retry_ns_ || retry_ns_ == kNeverNs) {
+    retry_ns_ = kNeverNs;
     while (!refused_.empty() && submit(refused_.front())) refused_.pop_front();
     if (!refused_.empty()) {
       host_->wish(session_, shape_.client.cls, next().length, false);
-      retry_ns_ = now_ns + kRetry_ns;
+      retry_ns_ = now_ns + kRetryNs;
     }
   }
   agenda_->set(actor_, std::min(planned_ns_, retry_ns_));
@@ -98,13 +98,13 @@ bool KeepLoad::wants_more() const {
 // its owners ends, or a slice of its wait is over.
 void KeepLoad::fill() {
   while (!thinking_.empty() && thinking_.front() <= host_->now_ns()) thinking_.pop_front();
-  agenda_->set(actor_, thinking_.empty() ? kNever_ns : thinking_.front());
+  agenda_->set(actor_, thinking_.empty() ? kNeverNs : thinking_.front());
   while (wants_more()) {
     const std::uint64_t length = next().length;
     if (!submit(blocked_since_ns_.value_or(host_->now_ns()))) {
       if (!blocked_since_ns_) blocked_since_ns_ = host_->now_ns();
       host_->wish(session_, shape_.client.cls, length, true);
-      agenda_->set(actor_, std::min(agenda_->due_ns(actor_), host_->now_ns() + kSlice_ns));
+      agenda_->set(actor_, std::min(agenda_->due_ns(actor_), host_->now_ns() + kSliceNs));
       return;
     }
     blocked_since_ns_.reset();
@@ -118,7 +118,7 @@ void KeepLoad::ended(const core::OwnerEnded& end, std::int64_t) {
   outstanding_bytes_ -= end.length;
   if (!end.owner.valid()) {
     gave_up_ = !may_retry(end.reason);
-    if (!gave_up_) agenda_->set(actor_, host_->now_ns() + kRetry_ns);
+    if (!gave_up_) agenda_->set(actor_, host_->now_ns() + kRetryNs);
     return;
   }
   if (shape_.client.think_ns != 0) thinking_.push_back(thought_ns());

@@ -67,7 +67,7 @@ class OpenLoad final : public Load {
 
   bench::qos::Arrivals arrivals_;
   std::int64_t planned_ns_ = 0;
-  std::int64_t retry_ns_ = kNever_ns;
+  std::int64_t retry_ns_ = kNeverNs;
   std::deque<std::int64_t> refused_;  // their planned times
 };
 

@@ -10,9 +10,8 @@
 #include "tests/sim/parse.h"
 #include "tests/sim/report.h"
 
+namespace tentq::sim {
 namespace {
-
-using namespace tentq::sim;
 
 std::string footer() {
   std::string text = std::string(kStatements) + "Figures:\n";
@@ -54,11 +53,9 @@ int run(const Options& options) {
   return met ? 0 : 1;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int parse_and_run(int argc, char** argv) {
   CLI::App app{"Runs a scenario on the daemon's core in virtual time"};
-  app.set_version_flag("--version", tentq::kProductVersion);
+  app.set_version_flag("--version", kProductVersion);
   app.footer(footer());
   Options options;
   app.add_option("SCENARIO", options.scenario, "A scenario file")->required();
@@ -71,11 +68,20 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1u, 1'000'000u));
   try {
     app.parse(argc, argv);
-    options.seeded = seed->count() != 0;
-    return run(options);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
-  } catch (const ScenarioError& error) {
+  }
+  options.seeded = seed->count() != 0;
+  return run(options);
+}
+
+}  // namespace
+}  // namespace tentq::sim
+
+int main(int argc, char** argv) {
+  try {
+    return tentq::sim::parse_and_run(argc, argv);
+  } catch (const tentq::sim::ScenarioError& error) {
     std::fprintf(stderr, "tentq-sim: %s\n", error.what());
     return 2;
   } catch (const std::exception& error) {

@@ -16,7 +16,7 @@ TEST(Agenda, WhoIsDueFirstGoesFirstAndTiesGoByNumber) {
   Agenda agenda;
   const std::uint32_t a = agenda.add();
   const std::uint32_t b = agenda.add();
-  EXPECT_EQ(agenda.next().at_ns, kNever_ns);
+  EXPECT_EQ(agenda.next().at_ns, kNeverNs);
   agenda.set(b, 5);
   agenda.set(a, 7);
   EXPECT_EQ(agenda.next().actor, b);
@@ -24,11 +24,11 @@ TEST(Agenda, WhoIsDueFirstGoesFirstAndTiesGoByNumber) {
   EXPECT_EQ(agenda.next().actor, a);
   agenda.set(a, 9);
   EXPECT_EQ(agenda.next().actor, a);
-  agenda.set(a, kNever_ns);
+  agenda.set(a, kNeverNs);
   EXPECT_EQ(agenda.next().actor, b);
   EXPECT_EQ(agenda.next().at_ns, 9);
-  agenda.set(b, kNever_ns);
-  EXPECT_EQ(agenda.next().at_ns, kNever_ns);
+  agenda.set(b, kNeverNs);
+  EXPECT_EQ(agenda.next().at_ns, kNeverNs);
 }
 
 class AuditTest : public ::testing::Test {

@@ -27,7 +27,7 @@ using bench::now_ns;
 using bench::value_of;
 
 constexpr std::uint64_t kMostSamples = 1u << 16;  // of one session
-constexpr std::int64_t kLead_ns = 50'000'000;     // from the order to the start
+constexpr std::int64_t kLeadNs = 50'000'000;      // from the order to the start
 constexpr std::chrono::seconds kPatience{30};
 
 struct RealSample {
@@ -61,7 +61,7 @@ class ClosedSession {
 
   bench::Report run(std::int64_t start_ns, std::int64_t duration_ns, RealSample* samples) {
     bench::Report report;
-    const std::int64_t left_ns = std::clamp<std::int64_t>(start_ns - now_ns(), 0, kLead_ns);
+    const std::int64_t left_ns = std::clamp<std::int64_t>(start_ns - now_ns(), 0, kLeadNs);
     const timespec lead = {0, left_ns};
     ::ppoll(nullptr, 0, &lead, nullptr);
     while (now_ns() - start_ns < duration_ns && report.count < kMostSamples) {
@@ -256,7 +256,7 @@ RealRun run_for_real(const Scenario& scenario, const std::string& tentqd) {
   }
   std::vector<test::Role*> clients;
   for (auto role = std::next(roles.begin()); role != roles.end(); ++role) clients.push_back(&*role);
-  shared.start_ns[0] = now_ns() + kLead_ns;
+  shared.start_ns[0] = now_ns() + kLeadNs;
   const auto reports = bench::order_all(clients, {bench::OrderKind::subject, 0, 0});
   RealRun run = run_of(scenario, members, reports, shared);
   clients.push_back(&roles.front());

@@ -14,7 +14,7 @@
 
 namespace tentq::sim {
 
-inline constexpr std::int64_t kNever_ns = std::int64_t{1} << 62;
+inline constexpr std::int64_t kNeverNs = std::int64_t{1} << 62;
 
 struct LaneSpec {
   std::string name;
@@ -51,8 +51,8 @@ struct ClientSpec {
   std::uint64_t bytes = 0;
   std::int64_t think_ns = 0;  // closed: mean time from an end to the submit that follows it
   std::int64_t from_ns = 0;
-  std::int64_t until_ns = kNever_ns;  // submits nothing from then on
-  bool silent = false;                // left out of a reference run
+  std::int64_t until_ns = kNeverNs;  // submits nothing from then on
+  bool silent = false;               // left out of a reference run
 
   std::uint32_t session_count() const { return count * sessions; }
 };

@@ -213,6 +213,19 @@ TEST(Scenarios, TheSameSeedGivesTheSameReportAndAnotherOneAnother) {
   EXPECT_NE(report(), first);
 }
 
+TEST(Scenarios, AViolationFailsTheRunWhateverIsExpected) {
+  Scenario s = scenario("policy_changes");
+  s.expectations.clear();
+  s.lanes[0].window_chunks = 0;  // the core does not take it: its check fails
+  std::vector<Outcome> outcomes;
+  outcomes.push_back(run_side(s, side_of(s.policy), true));
+  EXPECT_FALSE(outcomes[0].met());
+  const nlohmann::json json = json_of(outcomes);
+  EXPECT_EQ(json["violations"], 1);
+  EXPECT_EQ(json["verdict"], "fail");
+  EXPECT_NE(table_of(outcomes).find("window_chunks != 0"), std::string::npos);
+}
+
 struct Step {
   const char* name;
   std::uint64_t after;  // bytes per second

@@ -9,8 +9,8 @@
 namespace tentq::sim {
 namespace {
 
-constexpr std::int64_t kPatience_ns = 3'600'000'000'000;  // for what is left at the end
-constexpr std::uint32_t kMostSlots = 4096;                // of a session; as the daemon's default
+constexpr std::int64_t kPatienceNs = 3'600'000'000'000;  // for what is left at the end
+constexpr std::uint32_t kMostSlots = 4096;               // of a session; as the daemon's default
 
 double bytes_per_ns(std::uint64_t bytes_per_s) {
   return static_cast<double>(bytes_per_s) / 1e9;
@@ -153,8 +153,8 @@ Record Simulation::run() {
   for (;;) {
     const Agenda::Turn turn = agenda_.next();
     const bool all_done = turn.at_ns >= scenario_.duration_ns && host_->idle();
-    if (turn.at_ns == kNever_ns || all_done) break;
-    if (turn.at_ns > scenario_.duration_ns + kPatience_ns) {
+    if (turn.at_ns == kNeverNs || all_done) break;
+    if (turn.at_ns > scenario_.duration_ns + kPatienceNs) {
       record_.violations.add(host_->now_ns(), "work is left that does not end");
       break;
     }
@@ -184,7 +184,7 @@ void Simulation::apply_changes() {
     apply(changes[next_change_++]);
   }
   agenda_.set(changes_actor_,
-              next_change_ < changes.size() ? changes[next_change_].at_ns : kNever_ns);
+              next_change_ < changes.size() ? changes[next_change_].at_ns : kNeverNs);
 }
 
 void Simulation::apply(const Change& change) {

@@ -1,5 +1,4 @@
 // The tables of a report. See report.h.
-#include <cstdarg>
 #include <cstdio>
 
 #include "tests/sim/figure_names.h"
@@ -8,13 +7,10 @@
 namespace tentq::sim {
 namespace {
 
-void add(std::string* text, const char* format, ...) __attribute__((format(printf, 2, 3)));
-void add(std::string* text, const char* format, ...) {
+template <class... Values>
+void add(std::string* text, const char* format, Values... values) {
   char line[256];
-  va_list values;
-  va_start(values, format);
-  std::vsnprintf(line, sizeof(line), format, values);
-  va_end(values);
+  std::snprintf(line, sizeof(line), format, values...);
   *text += line;
 }
 

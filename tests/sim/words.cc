@@ -12,7 +12,7 @@
 namespace tentq::sim {
 namespace {
 
-constexpr std::int64_t kLongest_ns = 86'400'000'000'000;  // a day
+constexpr std::int64_t kLongestNs = 86'400'000'000'000;  // a day
 constexpr std::uint64_t kMostRate = 1'000'000'000'000;
 
 bool is_blank(char c) {
@@ -142,7 +142,7 @@ std::vector<std::string> Words::names(std::string_view what) {
 std::int64_t Words::duration_ns(std::string_view what) {
   const std::string text = word(what);
   Duration value{};
-  if (!parse_duration(text, &value) || value.count() > kLongest_ns) {
+  if (!parse_duration(text, &value) || value.count() > kLongestNs) {
     fail("`" + text + "` is no " + std::string(what),
          "write a whole number and ns, us, ms, s, min or h, at most a day: 20us, 1500ms");
   }
