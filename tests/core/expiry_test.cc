@@ -59,6 +59,7 @@ TEST(Expiry, TheQueueWaitEndsWithTheFirstChunk) {
   world.open_session(0);
   OwnerSpec first = world.spec(0, 1);
   first.max_queue_wait = 1ms;
+  first.deadline = 1s;
   OwnerSpec second = world.spec(0, 1);
   second.max_queue_wait = 1ms;
   second.deadline = 1s;
