@@ -24,7 +24,7 @@ class Settings {
   // The next key; empty at the end of the line.
   std::string next(const std::vector<std::string_view>& known) {
     if (words_.empty()) return {};
-    const std::string key(known[words_.one_of("setting", known)]);
+    std::string key(known[words_.one_of("setting", known)]);
     if (!seen_.insert(key).second) words_.fail("`" + key + "` stands twice", "keep one of them");
     return key;
   }
@@ -87,7 +87,7 @@ void Parser::check_new(Words& words, const std::string& name, bool exists) {
 }
 
 void Parser::statement(Words& words) {
-  static const std::map<std::string_view, Statement> kStatements = {
+  static const std::map<std::string_view, Statement> statements = {
       {"at", &Parser::change},           {"check", &Parser::check},
       {"class", &Parser::class_limits},  {"client", &Parser::client},
       {"duration", &Parser::duration},   {"expect", &Parser::expect},
@@ -95,15 +95,16 @@ void Parser::statement(Words& words) {
       {"phase", &Parser::phase},         {"policy", &Parser::policy},
       {"reference", &Parser::reference}, {"seed", &Parser::seed},
       {"warmup", &Parser::warmup}};
-  static const std::set<std::string_view> kOnce = {"check",     "duration", "limits", "policy",
-                                                   "reference", "seed",     "warmup"};
+  static const std::set<std::string_view> only_once = {"check",     "duration", "limits", "policy",
+                                                       "reference", "seed",     "warmup"};
   std::vector<std::string_view> known;
-  for (const auto& [name, statement] : kStatements) known.push_back(name);
+  known.reserve(statements.size());
+  for (const auto& [name, statement] : statements) known.push_back(name);
   const std::string_view name = known[words.one_of("statement", known)];
-  if (kOnce.contains(name) && !once_.insert(std::string(name)).second) {
+  if (only_once.contains(name) && !once_.insert(std::string(name)).second) {
     words.fail("`" + std::string(name) + "` stands above already", "keep one of them");
   }
-  (this->*kStatements.at(name))(words);
+  (this->*statements.at(name))(words);
   words.end();
 }
 

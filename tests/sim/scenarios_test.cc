@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -17,10 +16,8 @@
 namespace tentq::sim {
 namespace {
 
-const std::filesystem::path kFolder = TENTQ_SIM_SCENARIOS;
-
 Scenario scenario(const std::string& name) {
-  return read_scenario((kFolder / (name + ".txt")).string());
+  return read_scenario(std::string(TENTQ_SIM_SCENARIOS) + "/" + name + ".txt");
 }
 
 struct Spoilt {
