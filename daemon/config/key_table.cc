@@ -204,6 +204,11 @@ void add_limit_keys(Table& table) {
   table.push_back(size("limits.client_in_flight_bytes",
                        "Most of one client in flight, on all lanes together; 0: no cap.",
                        TENTQ_AT(limits.client_in_flight_bytes), 0, kMostBytes, kLive));
+  table.push_back(choice("limits.deadlines",
+                         "A submit whose deadline the lane's rate cannot meet: off admits it, "
+                         "advisory counts it too, enforce refuses it as unmeetable.",
+                         TENTQ_AT(limits.deadline_mode),
+                         std::array<std::string_view, 3>{"off", "advisory", "enforce"}, kLive));
   add_amounts(table, "limits.host", "outstanding, of all clients.", TENTQ_AT(limits.host));
   add_amounts(table, "limits.client", "outstanding, of one client.", TENTQ_AT(limits.client));
   add_amounts(table, "limits.internal_reserve",

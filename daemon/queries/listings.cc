@@ -157,7 +157,8 @@ QueryAnswer lanes(const Question& question) {
                     {"floor_bytes", totals.floor_bytes},
                     {"base_latency_ns", totals.base_latency.count()},
                     {"target_latency_ns", totals.target_latency.count()},
-                    {"rate_bytes_per_second", totals.rate_bytes_per_s}});
+                    {"rate_bytes_per_second", totals.rate_bytes_per_s},
+                    {"low_rate_bytes_per_second", totals.low_rate_bytes_per_s}});
   }
   return document({{"lanes", std::move(rows)}});
 }

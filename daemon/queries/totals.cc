@@ -68,6 +68,7 @@ Json counters_json(const core::Counters& counters) {
           {"transferred_bytes", counters.transferred_bytes},
           {"requeues", counters.requeues},
           {"stale_completions", counters.stale_completions},
+          {"admitted_unmeetable", counters.admitted_unmeetable},
           {"internal_reserve_exhausted", counters.internal_reserve_exhausted}};
 }
 
