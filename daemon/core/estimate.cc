@@ -23,13 +23,13 @@ double State::ahead_of_client(const LeafKey& key, double own) const {
   const std::uint32_t sessions = leaves_.sessions_on_lane(key.cls, key.client, key.lane);
   const bool is_among = leaves_.leaf(key).count != 0;
   const double others = static_cast<double>(sessions) - (is_among ? 1 : 0);
-  return own + others * most_beside(own, 1, 1, static_cast<double>(lanes_.largest_chunk()));
+  return own + others * most_beside(own, 1, 1, static_cast<double>(lanes_[key.lane].largest_chunk));
 }
 
 // Of the class, with the owner: clients share by weight, and no more goes than is queued.
 double State::ahead_of_class(const LeafKey& key, double own) const {
   const double weight = picker_.client_weight(key.client);
-  const double chunk = static_cast<double>(lanes_.largest_chunk());
+  const double chunk = static_cast<double>(lanes_[key.lane].largest_chunk);
   const double of_client = ahead_of_client(key, own);
   double sum = of_client;
   leaves_.for_each_client(key.cls, key.lane, [&](std::uint32_t client) {
@@ -50,7 +50,7 @@ double State::bytes_ahead(const LeafKey& key, std::uint64_t bytes, std::uint32_t
   }
   const double own = static_cast<double>(bytes + leaves_.bytes_until(key, due_key));
   const double of_class = ahead_of_class(key, own);
-  const double chunk = static_cast<double>(lanes_.largest_chunk());
+  const double chunk = static_cast<double>(lanes_[key.lane].largest_chunk);
   const bool all_strict = policy() == Policy::strict;
   const bool is_strict = all_strict || limits.classes[key.cls].strict;
   double sum = of_class + static_cast<double>(lane.classes[index_of(ClassId::internal)].queued);

@@ -111,17 +111,16 @@ WaitCause State::lane_cause(const OwnerRecord& owner) const {
 
 // Whose turn it is before that of a head that would fit.
 WaitCause State::turn_cause(const OwnerRecord& owner) const {
-  if (!leaves_.lanes_of(index_of(ClassId::internal)).empty() && !owner.internal()) {
+  if (leaves_.lanes_of(index_of(ClassId::internal)).has(owner.lane) && !owner.internal()) {
     return WaitCause::class_order;
   }
-  for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
-    if (c != owner.cls && leaves_.lanes_of(c).meets(lanes_.ready(c))) return WaitCause::class_order;
-  }
-  const LaneSet& ready = lanes_.ready(owner.cls);
+  const std::uint32_t lane = owner.lane;
+  const std::uint32_t others = lanes_[lane].wanted & ~(1u << owner.cls);
+  if ((others & lanes_[lane].ready) != 0) return WaitCause::class_order;
   if (leaves_.layout() == LeafLayout::by_arrival) return WaitCause::order;
-  const std::uint32_t client = leaves_.next_client(owner.cls, owner.client, ready);
+  const std::uint32_t client = leaves_.next_client(owner.cls, owner.client, lane);
   if (client != kNone && client != owner.client) return WaitCause::client_order;
-  const std::uint32_t session = leaves_.next_session(owner.cls, owner.client, owner.session, ready);
+  const std::uint32_t session = leaves_.next_session(owner.cls, owner.client, owner.session, lane);
   if (session != kNone && session != owner.session) return WaitCause::session_order;
   return WaitCause::order;
 }

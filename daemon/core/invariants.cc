@@ -124,8 +124,15 @@ void State::check_leaves() const {
       client_lanes[client].add_all(session_lanes);
       if (!leaves_.is_hidden(cls, client)) class_lanes.add_all(session_lanes);
     }
+    for (std::uint32_t lane = 0; lane < maxima.lanes; ++lane) {
+      const bool wanted = class_lanes.has(lane) && cls != index_of(ClassId::internal);
+      TENTQ_CHECK((lanes_[lane].wanted >> cls & 1u) == (wanted ? 1u : 0u));
+    }
     for (std::uint32_t client = 0; client < maxima.clients; ++client) {
       TENTQ_CHECK(client_lanes[client] == leaves_.lanes_of(cls, client));
+      for (std::uint32_t lane = 0; lane < maxima.lanes; ++lane) {
+        TENTQ_CHECK(leaves_.has_client(cls, client, lane) == client_lanes[client].has(lane));
+      }
       TENTQ_CHECK(client_caps_.is_held(client) == leaves_.is_hidden(1, client));
     }
     TENTQ_CHECK(class_lanes == leaves_.lanes_of(cls) && queued == leaves_.queued(cls));
@@ -154,8 +161,8 @@ void State::check_flight(const Sums& sums) const {
       bytes += lane.classes[c].in_flight;
       reserved += lane.classes[c].reserve;
       TENTQ_CHECK(lane.held || lane.classes[c].need == 0);
-      TENTQ_CHECK(lanes_.ready(c).has(l) == ((lane.ready >> c & 1) != 0));
     }
+    TENTQ_CHECK(lanes_.able().has(l) == ((lane.wanted & lane.ready) != 0));
     TENTQ_CHECK(bytes == lane.in_flight_bytes && reserved == lane.reserved);
     TENTQ_CHECK(lane.classes_with_room() == lane.classes_one_by_one());
     TENTQ_CHECK(!lane.open || lane.reserved <= lane.window_bytes - lane.largest_chunk);

@@ -37,6 +37,7 @@ struct Lane {
   std::uint32_t foreground_room_chunks = 0;
   std::uint32_t foreground_chunks = 0;  // part of in_flight_chunks
   std::uint8_t ready = 0;               // classes that it takes a chunk of: their bits
+  std::uint8_t wanted = 0;              // classes with something queued on it: their bits
   bool open = false;
   bool capped = false;                // a class has a cap
   bool held = false;                  // something needs more room than there is

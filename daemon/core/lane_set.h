@@ -23,6 +23,12 @@ class LaneSet {
     words_[lane / 64] &= ~bit_of_lane(lane);
     if (words_[lane / 64] == 0) summary_ &= ~(1u << lane / 64);
   }
+  // add() or remove(), at the same cost whichever it is.
+  void set(std::uint32_t lane, bool member) {
+    std::uint64_t& word = words_[lane / 64];
+    word = (word & ~bit_of_lane(lane)) | std::uint64_t{member} << lane % 64;
+    summary_ = (summary_ & ~(1u << lane / 64)) | std::uint32_t{word != 0} << lane / 64;
+  }
   bool has(std::uint32_t lane) const { return (words_[lane / 64] & bit_of_lane(lane)) != 0; }
   bool empty() const { return summary_ == 0; }
   bool meets(const LaneSet& other) const {

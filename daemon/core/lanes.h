@@ -36,10 +36,13 @@ class Lanes {
   void follow_limits();
   bool ignores_windows() const { return ignore_windows_; }
 
-  // Lanes that take a chunk of this class of users: with room for the next one, and not paused.
-  const LaneSet& ready(std::uint32_t cls) const { return ready_[cls]; }
-  // The same where classes do not count.
-  const LaneSet& ready() const { return ready_[index_of(ClassId::standard)]; }
+  // Classes of users with something queued on the lane: their bits.
+  void want(std::uint32_t index, std::uint32_t classes) {
+    lanes_[index].wanted = static_cast<std::uint8_t>(classes);
+    follow_ready(index);
+  }
+  // Lanes that take a chunk of a class that wants them: with room for the next one, and not paused.
+  const LaneSet& able() const { return able_; }
   // Those of `lanes` that take a chunk of internal work.
   LaneSet ready_for_internal(const LaneSet& lanes) const;
 
@@ -135,15 +138,12 @@ class Lanes {
     if (lane.open && lane.paused_until_ns == 0) {
       ready = ignore_windows_ ? kClientClassMask : lane.classes_with_room();
     }
-    for (std::uint32_t bits = ready ^ lane.ready; bits != 0; bits &= bits - 1) {
-      LaneSet& lanes = ready_[static_cast<std::uint32_t>(std::countr_zero(bits))];
-      if ((ready & bits & (~bits + 1)) != 0) {
-        lanes.add(index);
-      } else {
-        lanes.remove(index);
-      }
-    }
+    if (ready == lane.ready) return;
     lane.ready = ready;
+    follow_ready(index);
+  }
+  void follow_ready(std::uint32_t index) {
+    able_.set(index, (lanes_[index].wanted & lanes_[index].ready) != 0);
   }
   // The lane's bounds become what its window says.
   void follow_window(std::uint32_t index);
@@ -155,7 +155,7 @@ class Lanes {
   const Limits* limits_;
   std::vector<Lane> lanes_;
   std::vector<LaneWindow> windows_;  // of the same lanes
-  std::array<LaneSet, kMaxClasses> ready_{};
+  LaneSet able_;
   bool ignore_windows_ = false;
   bool classes_count_ = true;
   bool measures_all_ = false;

@@ -7,16 +7,17 @@
 
 namespace tentq::core {
 
-Leaves::Leaves(const HardMaxima& maxima, std::uint32_t records, OwnerTable* owners)
+Leaves::Leaves(const HardMaxima& maxima, std::uint32_t records, OwnerTable* owners, Lanes* lanes)
     : clients_(maxima.clients),
       sessions_(maxima.sessions),
       lanes_(maxima.lanes),
       owners_(owners),
+      shapes_(lanes),
       leaves_(kMaxClasses * std::size_t{sessions_} * lanes_),
       session_lanes_(kMaxClasses * std::size_t{sessions_}),
       sessions_filled_(kMaxClasses * std::size_t{clients_}, sessions_),
       client_lanes_(kMaxClasses * std::size_t{clients_}),
-      clients_filled_(kMaxClasses, clients_),
+      clients_on_(kMaxClasses * std::size_t{lanes_}, clients_),
       sessions_on_lane_(kMaxClasses * std::size_t{clients_} * lanes_),
       clients_on_lane_(kMaxClasses * std::size_t{lanes_}),
       hidden_(clients_),
@@ -137,7 +138,7 @@ void Leaves::became_filled(const LeafKey& key) {
   sessions_filled_.add(of_client, key.session);
   if (sessions_on_lane_[of_client * lanes_ + key.lane]++ != 0) return;
   client_lanes_[of_client].add(key.lane);
-  clients_filled_.add(key.cls, key.client);
+  clients_on_.add(lane_row(key.cls, key.lane), key.client);
   if (!is_hidden(key.cls, key.client)) enter_class(key.cls, key.lane);
 }
 
@@ -148,7 +149,7 @@ void Leaves::became_empty(const LeafKey& key) {
   if (of_session.empty()) sessions_filled_.remove(of_client, key.session);
   if (--sessions_on_lane_[of_client * lanes_ + key.lane] != 0) return;
   client_lanes_[of_client].remove(key.lane);
-  if (client_lanes_[of_client].empty()) clients_filled_.remove(key.cls, key.client);
+  clients_on_.remove(lane_row(key.cls, key.lane), key.client);
   if (!is_hidden(key.cls, key.client)) leave_class(key.cls, key.lane);
 }
 

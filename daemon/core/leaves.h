@@ -10,6 +10,7 @@
 
 #include "daemon/core/deadline_order.h"
 #include "daemon/core/lane_set.h"
+#include "daemon/core/lanes.h"
 #include "daemon/core/member_set.h"
 #include "daemon/core/owner_table.h"
 #include "proto/classes.h"
@@ -37,7 +38,8 @@ struct Leaf {
 
 class Leaves {
  public:
-  Leaves(const HardMaxima& maxima, std::uint32_t records, OwnerTable* owners);
+  // Tells the lanes which classes want them: those with an owner of a client that is not hidden.
+  Leaves(const HardMaxima& maxima, std::uint32_t records, OwnerTable* owners, Lanes* lanes);
 
   LeafLayout layout() const { return layout_; }
   // Only while all leaves are empty; no client is hidden afterwards.
@@ -84,18 +86,24 @@ class Leaves {
   const LaneSet& lanes_of_session(std::uint32_t cls, std::uint32_t session) const {
     return session_lanes_[std::size_t{cls} * sessions_ + session];
   }
-  // The first client of the class behind `client`, going round, that has an owner on one of these
-  // lanes and is not hidden; kNone when there is none. Looks at clients with something queued only.
-  std::uint32_t next_client(std::uint32_t cls, std::uint32_t client, const LaneSet& lanes) const {
-    return clients_filled_.next(cls, client, [&](std::uint32_t k) {
-      return !is_hidden(cls, k) && lanes_of(cls, k).meets(lanes);
-    });
+  // Whether somebody of the class, hidden or not, has something queued on the lane.
+  bool has_clients(std::uint32_t cls, std::uint32_t lane) const {
+    return clients_on_.any(lane_row(cls, lane));
+  }
+  bool has_client(std::uint32_t cls, std::uint32_t client, std::uint32_t lane) const {
+    return clients_on_.has(lane_row(cls, lane), client);
+  }
+  // The first client behind `client`, going round, that has an owner of the class on the lane and
+  // is not hidden; kNone when there is none. Looks at clients with something queued there only.
+  std::uint32_t next_client(std::uint32_t cls, std::uint32_t client, std::uint32_t lane) const {
+    return clients_on_.next(lane_row(cls, lane), client,
+                            [&](std::uint32_t k) { return !is_hidden(cls, k); });
   }
   // The same among the sessions of a client.
   std::uint32_t next_session(std::uint32_t cls, std::uint32_t client, std::uint32_t session,
-                             const LaneSet& lanes) const {
+                             std::uint32_t lane) const {
     return sessions_filled_.next(row(cls, client), session, [&](std::uint32_t s) {
-      return lanes_of_session(cls, s).meets(lanes);
+      return lanes_of_session(cls, s).has(lane);
     });
   }
   // How many sessions of the client have something queued in the class on the lane.
@@ -106,9 +114,7 @@ class Leaves {
   // Every client with something queued in the class on the lane.
   template <class Use>
   void for_each_client(std::uint32_t cls, std::uint32_t lane, const Use& use) const {
-    clients_filled_.for_each(cls, [&](std::uint32_t client) {
-      if (lanes_of(cls, client).has(lane)) use(client);
-    });
+    clients_on_.for_each(lane_row(cls, lane), use);
   }
   // Whether the session has something queued in the class and belongs to the client.
   bool has_session(std::uint32_t cls, std::uint32_t client, std::uint32_t session) const {
@@ -117,13 +123,14 @@ class Leaves {
   // Every leaf of the class that is not empty.
   template <class Use>
   void for_each_leaf(std::uint32_t cls, const Use& use) const {
-    clients_filled_.for_each(cls, [&](std::uint32_t client) {
-      sessions_filled_.for_each(row(cls, client), [&](std::uint32_t session) {
-        lanes_of_session(cls, session).for_each([&](std::uint32_t lane) {
-          use(LeafKey{cls, client, session, lane});
+    for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
+      for_each_client(cls, lane, [&](std::uint32_t client) {
+        sessions_filled_.for_each(row(cls, client), [&](std::uint32_t session) {
+          const LeafKey key{cls, client, session, lane};
+          if (leaf(key).count != 0) use(key);
         });
       });
-    });
+    }
   }
 
   // From those who choose among users; internal work is never hidden.
@@ -156,16 +163,21 @@ class Leaves {
     return std::size_t{cls} * clients_ + client;
   }
   void link(Leaf& leaf, std::uint32_t owner, std::uint32_t prev, std::uint32_t cls);
+  std::size_t lane_row(std::uint32_t cls, std::uint32_t lane) const {
+    return std::size_t{cls} * lanes_ + lane;
+  }
   void became_filled(const LeafKey& key);
   void became_empty(const LeafKey& key);
   void enter_class(std::uint32_t cls, std::uint32_t lane) {
-    if (clients_on_lane_[std::size_t{cls} * lanes_ + lane]++ != 0) return;
+    if (clients_on_lane_[lane_row(cls, lane)]++ != 0) return;
     class_lanes_[cls].add(lane);
     filled_classes_ |= 1u << cls;
+    shapes_->want(lane, (*shapes_)[lane].wanted | (kClientClassMask & 1u << cls));
   }
   void leave_class(std::uint32_t cls, std::uint32_t lane) {
-    if (--clients_on_lane_[std::size_t{cls} * lanes_ + lane] != 0) return;
+    if (--clients_on_lane_[lane_row(cls, lane)] != 0) return;
     class_lanes_[cls].remove(lane);
+    shapes_->want(lane, (*shapes_)[lane].wanted & ~(1u << cls));
     if (class_lanes_[cls].empty()) filled_classes_ &= ~(1u << cls);
   }
 
@@ -173,13 +185,14 @@ class Leaves {
   std::uint32_t sessions_;
   std::uint32_t lanes_;
   OwnerTable* owners_;
+  Lanes* shapes_;
   LeafLayout layout_ = LeafLayout::by_client;
   std::uint64_t next_order_ = 1;
   std::vector<Leaf> leaves_;                     // [class][session][lane]
   std::vector<LaneSet> session_lanes_;           // [class][session]
   MemberSets sessions_filled_;                   // [class][client]
   std::vector<LaneSet> client_lanes_;            // [class][client]
-  MemberSets clients_filled_;                    // [class]
+  MemberSets clients_on_;                        // [class][lane]
   std::vector<std::uint16_t> sessions_on_lane_;  // [class][client][lane]: with an owner
   std::vector<std::uint32_t> clients_on_lane_;   // [class][lane]: with an owner, not hidden
   std::vector<std::uint8_t> hidden_;             // [client]

@@ -24,6 +24,12 @@ class MemberSets {
   bool has(std::size_t row, std::uint32_t member) const {
     return (bits_[row * words_ + member / 64] >> member % 64 & 1) != 0;
   }
+  bool any(std::size_t row) const {
+    for (std::uint32_t w = 0; w < words_; ++w) {
+      if (bits_[row * words_ + w] != 0) return true;
+    }
+    return false;
+  }
   // The first member of the row behind `member`, going round, that `fits`; kNone if none does.
   template <class Fits>
   std::uint32_t next(std::size_t row, std::uint32_t member, const Fits& fits) const {

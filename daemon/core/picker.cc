@@ -18,23 +18,24 @@ Picker::Picker(const HardMaxima& maxima, const Leaves* leaves, const Lanes* lane
                const OwnerTable* owners)
     : clients_(maxima.clients),
       sessions_(maxima.sessions),
+      lane_count_(maxima.lanes),
       leaves_(leaves),
       lanes_(lanes),
       owners_(owners),
       aging_(maxima.sessions, maxima.lanes, leaves, lanes, owners),
       client_weights_(maxima.clients, 1),
-      client_turns_(kMaxClasses * std::size_t{maxima.clients}),
-      session_turns_(kMaxClasses * std::size_t{maxima.sessions}) {
+      turns_(maxima.lanes),
+      client_turns_(kMaxClasses * std::size_t{maxima.clients} * maxima.lanes),
+      session_deficits_(kMaxClasses * std::size_t{maxima.sessions} * maxima.lanes) {
   class_weights_.fill(1);
 }
 
 void Picker::set_policy(Policy policy) {
   policy_ = policy;
-  class_ = 1;
   last_lane_ = kMaxLanes - 1;
-  class_turns_.fill(ClassTurn{});
+  std::fill(turns_.begin(), turns_.end(), LaneTurns{});
   std::fill(client_turns_.begin(), client_turns_.end(), ClientTurn{});
-  std::fill(session_turns_.begin(), session_turns_.end(), SessionTurn{});
+  std::fill(session_deficits_.begin(), session_deficits_.end(), 0);
   aging_.clear();
   for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
     leaves_->for_each_leaf(c, [this](const LeafKey& key) {
@@ -47,39 +48,47 @@ void Picker::set_limits(const Limits& limits) {
   aging_.set_age_max(limits.age_max.count());
   strict_ = 0;
   for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
-    std::int64_t& deficit = class_turns_[c].deficit;
-    deficit = reweighed(deficit, class_weights_[c], limits.classes[c].weight);
+    if (limits.classes[c].strict) strict_ |= 1u << c;
+    for (std::uint32_t lane = 0; lane < lane_count_; ++lane) {
+      std::int64_t& deficit = turns_[lane].classes[c].deficit;
+      deficit =
+          is_strict(c) ? 0 : reweighed(deficit, lane, class_weights_[c], limits.classes[c].weight);
+    }
     class_weights_[c] = limits.classes[c].weight;
-    if (!limits.classes[c].strict) continue;
-    strict_ |= 1u << c;
-    deficit = 0;
   }
 }
 
 void Picker::set_client_weight(std::uint32_t client, std::uint32_t weight) {
   weight = std::max(1u, weight);
   for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
-    std::int64_t& deficit = turn_of(c, client).deficit;
-    deficit = reweighed(deficit, client_weights_[client], weight);
+    for (std::uint32_t lane = 0; lane < lane_count_; ++lane) {
+      std::int64_t& deficit = turn_of(c, client, lane).deficit;
+      deficit = reweighed(deficit, lane, client_weights_[client], weight);
+    }
   }
   client_weights_[client] = weight;
 }
 
 void Picker::forget_session(std::uint32_t session) {
-  for (std::uint32_t c = 0; c < kMaxClasses; ++c) session_turn(c, session) = {};
+  for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
+    for (std::uint32_t lane = 0; lane < lane_count_; ++lane) {
+      session_deficit({c, 0, session, lane}) = 0;
+    }
+  }
 }
 
-// At least one chunk of any lane, so that a turn always serves one.
-std::int64_t Picker::quantum(std::uint32_t weight) const {
-  const std::uint64_t chunk = lanes_->largest_chunk();
+// At least one chunk of the lane, so that a turn always serves one.
+std::int64_t Picker::quantum(std::uint32_t lane, std::uint32_t weight) const {
+  const std::uint64_t chunk = std::max<std::uint64_t>(1, (*lanes_)[lane].largest_chunk);
   return static_cast<std::int64_t>(weight > kMostQuantum / chunk ? kMostQuantum : weight * chunk);
 }
 
 // The same part of a round: shares are counted in bytes / weight, so a change of weight neither
 // gives nor takes any.
-std::int64_t Picker::reweighed(std::int64_t deficit, std::uint32_t from, std::uint32_t to) const {
+std::int64_t Picker::reweighed(std::int64_t deficit, std::uint32_t lane, std::uint32_t from,
+                               std::uint32_t to) const {
   if (from == to || deficit == 0) return deficit;
-  const std::int64_t most = quantum(to);
+  const std::int64_t most = quantum(lane, to);
   const std::uint64_t size = static_cast<std::uint64_t>(deficit < 0 ? -deficit : deficit);
   std::uint64_t scaled =
       size / from > kMostQuantum / to ? kMostQuantum : size / from * to + size % from * to / from;
@@ -89,13 +98,7 @@ std::int64_t Picker::reweighed(std::int64_t deficit, std::uint32_t from, std::ui
 
 bool Picker::pick(std::int64_t now_ns, LeafKey* key) {
   early_ = false;
-  if (!leaves_->lanes_of(kInternalClass).empty()) {
-    const LaneSet ready = lanes_->ready_for_internal(leaves_->lanes_of(kInternalClass));
-    if (!ready.empty()) {
-      pick_client(kInternalClass, ready, key);
-      return true;
-    }
-  }
+  if (!leaves_->lanes_of(kInternalClass).empty() && pick_internal(key)) return true;
   if (!pick_users(key)) return false;
   if (knows_age() && aging_.is_due(key->lane, now_ns)) {
     LeafKey old;
@@ -109,131 +112,112 @@ bool Picker::pick(std::int64_t now_ns, LeafKey* key) {
   return true;
 }
 
+bool Picker::pick_internal(LeafKey* key) {
+  const LaneSet& queued = leaves_->lanes_of(kInternalClass);
+  const std::uint32_t lane = lanes_->ready_for_internal(queued).next_common(queued, last_lane_);
+  if (lane == kNone) return false;
+  pick_client(kInternalClass, lane, key);
+  return true;
+}
+
 bool Picker::pick_users(LeafKey* key) {
+  const std::uint32_t lane = lanes_->able().next_common(lanes_->able(), last_lane_);
+  if (lane == kNone) return false;
+  const std::uint32_t classes = (*lanes_)[lane].wanted & (*lanes_)[lane].ready;
+  TENTQ_CHECK(classes != 0);
+  std::uint32_t cls = 0;
   switch (policy_) {
     case Policy::direct:
-    case Policy::fifo: return pick_by_arrival(key);
-    case Policy::strict: return pick_in_order(leaves_->filled_classes() & kClientClassMask, key);
-    case Policy::wdrr: return pick_wdrr(key);
+    case Policy::fifo: cls = class_by_arrival(lane, classes); break;
+    case Policy::strict: cls = static_cast<std::uint32_t>(std::countr_zero(classes)); break;
+    case Policy::wdrr: cls = class_by_weight(lane, classes); break;
   }
-  return false;
-}
-
-bool Picker::pick_in_order(std::uint32_t classes, LeafKey* key) {
-  for (std::uint32_t bits = classes; bits != 0; bits &= bits - 1) {
-    const std::uint32_t cls = static_cast<std::uint32_t>(std::countr_zero(bits));
-    if (!has_ready(cls)) continue;
-    pick_client(cls, lanes_->ready(cls), key);
-    return true;
-  }
-  return false;
-}
-
-bool Picker::pick_wdrr(LeafKey* key) {
-  if (strict_ != 0 && pick_in_order(strict_, key)) return true;
-  // Most often the client whose turn it is has more, and may send it.
-  if (class_turns_[class_].deficit > 0 && stays(class_, lanes_->ready(class_), key)) return true;
-  if (class_turns_[class_].deficit <= 0 || !has_ready(class_)) {
-    if (!next_class()) return false;
-  }
-  pick_client(class_, lanes_->ready(class_), key);
+  pick_client(cls, lane, key);
   return true;
 }
 
-// Whether the turn stays with the client that has it: with its session, or with the next of them.
-bool Picker::stays(std::uint32_t cls, const LaneSet& ready, LeafKey* key) {
-  const std::uint32_t client = class_turns_[cls].client;
-  ClientTurn& turn = turn_of(cls, client);
-  if (leaves_->layout() == LeafLayout::by_arrival) {
-    *key = {cls, 0, 0,
-            leaves_->lanes_of(cls, 0).next_common(ready, session_turn(cls, 0).last_lane)};
-    return key->lane != kNone;
-  }
-  if (turn.deficit <= 0 || leaves_->is_hidden(cls, client)) return false;
-  SessionTurn* each = &session_turn(cls, turn.session);
-  std::uint32_t lane = kNone;
-  if (each->deficit > 0 && leaves_->has_session(cls, client, turn.session)) {
-    lane = leaves_->lanes_of_session(cls, turn.session).next_common(ready, each->last_lane);
-  }
-  while (lane == kNone) {
-    const std::uint32_t next = leaves_->next_session(cls, client, turn.session, ready);
-    if (next == kNone) return false;
-    turn.session = next;
-    each = &session_turn(cls, next);
-    const auto most = static_cast<std::int64_t>(lanes_->largest_chunk());
-    each->deficit = std::min(each->deficit + most, most);
-    if (each->deficit <= 0) continue;
-    lane = leaves_->lanes_of_session(cls, next).next_common(ready, each->last_lane);
-  }
-  *key = {cls, client, turn.session, lane};
-  return true;
-}
-
-// The turn goes to the next class that shares and has an owner on a ready lane; false when none
-// has.
-bool Picker::next_class() {
-  std::uint32_t able = leaves_->filled_classes() & ~strict_ & kClientClassMask;
-  while (able != 0) {
-    const std::uint32_t ahead = able & ~((2u << class_) - 1);
-    class_ = static_cast<std::uint32_t>(std::countr_zero(ahead != 0 ? ahead : able));
-    if (!has_ready(class_)) {
-      able &= ~(1u << class_);
-      continue;
-    }
-    const std::int64_t most = quantum(class_weights_[class_]);
-    std::int64_t& deficit = class_turns_[class_].deficit;
-    deficit = std::min(deficit + most, most);
-    if (deficit > 0) return true;
-  }
-  return false;
-}
-
-void Picker::pick_client(std::uint32_t cls, const LaneSet& ready, LeafKey* key) {
-  ClassTurn& turn = class_turns_[cls];
-  if (leaves_->layout() == LeafLayout::by_arrival) turn.client = 0;
-  while (!stays(cls, ready, key)) {
-    turn.client = leaves_->next_client(cls, turn.client, ready);
-    TENTQ_CHECK(turn.client != kNone);
-    const std::int64_t most = quantum(client_weights_[turn.client]);
-    std::int64_t& deficit = turn_of(cls, turn.client).deficit;
-    deficit = std::min(deficit + most, most);
-  }
-}
-
-bool Picker::pick_by_arrival(LeafKey* key) {
-  LaneSet filled;
-  for (std::uint32_t c = 1; c < kMaxClasses; ++c) filled.add_all(leaves_->lanes_of(c));
-  const std::uint32_t lane = filled.next_common(lanes_->ready(), last_lane_);
-  if (lane == kNone) return false;
+std::uint32_t Picker::class_by_arrival(std::uint32_t lane, std::uint32_t classes) const {
   std::uint32_t first = kNone;
   std::uint64_t first_order = 0;
-  for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
-    if (!leaves_->lanes_of(c).has(lane)) continue;
-    const std::uint64_t order = (*owners_)[leaves_->leaf({c, 0, 0, lane}).head].order;
+  for (std::uint32_t bits = classes; bits != 0; bits &= bits - 1) {
+    const auto cls = static_cast<std::uint32_t>(std::countr_zero(bits));
+    const std::uint64_t order = (*owners_)[leaves_->leaf({cls, 0, 0, lane}).head].order;
     if (first == kNone || order < first_order) {
-      first = c;
+      first = cls;
       first_order = order;
     }
   }
-  *key = {first, 0, 0, lane};
+  return first;
+}
+
+// Of the classes whose bits are set: the first strict one, or the one whose turn it is.
+std::uint32_t Picker::class_by_weight(std::uint32_t lane, std::uint32_t classes) {
+  if ((classes & strict_) != 0) {
+    return static_cast<std::uint32_t>(std::countr_zero(classes & strict_));
+  }
+  LaneTurns& turns = turns_[lane];
+  if (turns.classes[turns.cls].deficit > 0 && (classes >> turns.cls & 1u) != 0) return turns.cls;
+  for (;;) {
+    const std::uint32_t ahead = classes & ~((2u << turns.cls) - 1);
+    turns.cls = static_cast<std::uint32_t>(std::countr_zero(ahead != 0 ? ahead : classes));
+    const std::int64_t most = quantum(lane, class_weights_[turns.cls]);
+    std::int64_t& deficit = turns.classes[turns.cls].deficit;
+    deficit = std::min(deficit + most, most);
+    if (deficit > 0) return turns.cls;
+  }
+}
+
+void Picker::pick_client(std::uint32_t cls, std::uint32_t lane, LeafKey* key) {
+  if (leaves_->layout() == LeafLayout::by_arrival) {
+    *key = {cls, 0, 0, lane};
+    return;
+  }
+  // Most often the client whose turn it is has more.
+  ClassTurn& turn = turns_[lane].classes[cls];
+  while (!stays(cls, lane, key)) {
+    turn.client = leaves_->next_client(cls, turn.client, lane);
+    TENTQ_CHECK(turn.client != kNone);
+    const std::int64_t most = quantum(lane, client_weights_[turn.client]);
+    std::int64_t& deficit = turn_of(cls, turn.client, lane).deficit;
+    deficit = std::min(deficit + most, most);
+  }
+}
+
+// Whether the turn stays with the client that has it: with its session, or with the next of them.
+bool Picker::stays(std::uint32_t cls, std::uint32_t lane, LeafKey* key) {
+  const std::uint32_t client = turns_[lane].classes[cls].client;
+  ClientTurn& turn = turn_of(cls, client, lane);
+  if (turn.deficit <= 0 || leaves_->is_hidden(cls, client) ||
+      !leaves_->has_client(cls, client, lane)) {
+    return false;
+  }
+  *key = {cls, client, turn.session, lane};
+  // The session whose turn it was may be another client's by now.
+  while (!leaves_->has_session(cls, client, key->session) || leaves_->leaf(*key).count == 0 ||
+         session_deficit(*key) <= 0) {
+    key->session = leaves_->next_session(cls, client, key->session, lane);
+    TENTQ_CHECK(key->session != kNone);
+    const std::int64_t most = quantum(lane, 1);
+    std::int64_t& deficit = session_deficit(*key);
+    deficit = std::min(deficit + most, most);
+  }
+  turn.session = key->session;
   return true;
 }
 
 void Picker::pay(const LeafKey& key, std::uint64_t bytes) {
   const auto length = static_cast<std::int64_t>(bytes);
   last_lane_ = key.lane;
-  SessionTurn& session = session_turn(key.cls, key.session);
-  session.last_lane = key.lane;
   if (!knows_age()) return;
   aging_.served(key.lane, bytes, early_);
   if (early_) {
     pay_early(key, length);
     return;
   }
-  session.deficit -= length;
-  turn_of(key.cls, key.client).deficit -= length;
+  session_deficit(key) -= length;
+  turn_of(key.cls, key.client, key.lane).deficit -= length;
   const bool shares = policy_ == Policy::wdrr && key.cls != kInternalClass;
-  if (shares && (strict_ >> key.cls & 1u) == 0) class_turns_[key.cls].deficit -= length;
+  if (shares && !is_strict(key.cls)) turns_[key.lane].classes[key.cls].deficit -= length;
 }
 
 // What goes before its turn is paid for too, but nobody gets into debt for more than a round: a
@@ -242,10 +226,11 @@ void Picker::pay_early(const LeafKey& key, std::int64_t bytes) {
   const auto charge = [bytes](std::int64_t& deficit, std::int64_t most) {
     deficit = std::max(deficit - bytes, std::min(deficit, -most));
   };
-  charge(session_turn(key.cls, key.session).deficit, quantum(1));
-  charge(turn_of(key.cls, key.client).deficit, quantum(client_weights_[key.client]));
-  if (policy_ == Policy::wdrr && (strict_ >> key.cls & 1u) == 0) {
-    charge(class_turns_[key.cls].deficit, quantum(class_weights_[key.cls]));
+  charge(session_deficit(key), quantum(key.lane, 1));
+  charge(turn_of(key.cls, key.client, key.lane).deficit,
+         quantum(key.lane, client_weights_[key.client]));
+  if (policy_ == Policy::wdrr && !is_strict(key.cls)) {
+    charge(turns_[key.lane].classes[key.cls].deficit, quantum(key.lane, class_weights_[key.cls]));
   }
 }
 
@@ -253,26 +238,26 @@ void Picker::left(const LeafKey& key) {
   const auto drop_savings = [](std::int64_t& deficit) {
     deficit = std::min<std::int64_t>(deficit, 0);
   };
-  if (leaves_->queued(key.cls) == 0) drop_savings(class_turns_[key.cls].deficit);
-  if (leaves_->lanes_of(key.cls, key.client).empty()) {
-    drop_savings(turn_of(key.cls, key.client).deficit);
-  }
-  if (leaves_->lanes_of_session(key.cls, key.session).empty()) {
-    drop_savings(session_turn(key.cls, key.session).deficit);
-  }
+  drop_savings(session_deficit(key));
+  if (leaves_->sessions_on_lane(key.cls, key.client, key.lane) != 0) return;
+  drop_savings(turn_of(key.cls, key.client, key.lane).deficit);
+  if (leaves_->has_clients(key.cls, key.lane)) return;
+  drop_savings(turns_[key.lane].classes[key.cls].deficit);
 }
 
 std::uint64_t Picker::hash(std::uint64_t seed) const {
-  std::uint64_t hash =
-      fold(fold(fold(seed, static_cast<std::uint64_t>(policy_)), class_), last_lane_);
-  for (const ClassTurn& turn : class_turns_) {
-    hash = fold(fold(hash, static_cast<std::uint64_t>(turn.deficit)), turn.client);
+  std::uint64_t hash = fold(fold(seed, static_cast<std::uint64_t>(policy_)), last_lane_);
+  for (const LaneTurns& turns : turns_) {
+    hash = fold(hash, turns.cls);
+    for (const ClassTurn& turn : turns.classes) {
+      hash = fold(fold(hash, static_cast<std::uint64_t>(turn.deficit)), turn.client);
+    }
   }
   for (const ClientTurn& turn : client_turns_) {
     hash = fold(fold(hash, static_cast<std::uint64_t>(turn.deficit)), turn.session);
   }
-  for (const SessionTurn& turn : session_turns_) {
-    hash = fold(fold(hash, static_cast<std::uint64_t>(turn.deficit)), turn.last_lane);
+  for (const std::int64_t deficit : session_deficits_) {
+    hash = fold(hash, static_cast<std::uint64_t>(deficit));
   }
   return aging_.hash(hash);
 }

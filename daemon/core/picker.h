@@ -1,6 +1,8 @@
-// Whose chunk is next: one choice per call, by the policy in force. Looks only at classes, clients,
-// sessions and lanes that have something queued and room for it; touches one owner, or two when an
-// old one goes before its turn. Conductor thread.
+// Whose chunk is next: one choice per call, by the policy in force. Lanes with room take turns, and
+// each has turns of its own: of classes, of the clients of a class, of the sessions of a client.
+// What is shared is a lane, and a turn that several lanes shared would go on from where another
+// lane left it. Looks only at what has something queued and room for it; touches one owner, or two
+// when an old one goes before its turn. Conductor thread.
 #pragma once
 
 #include <array>
@@ -35,7 +37,8 @@ class Picker {
   void pay(const LeafKey& key, std::uint64_t bytes);
   // A leaf got its first owner, or one that is older than its others may be.
   void entered(const LeafKey& key, std::int64_t enqueued_ns) { aging_.entered(key, enqueued_ns); }
-  // A class, client or session whose last owner left keeps its debts, never its savings.
+  // A class, client or session whose last owner left a lane keeps its debts there, never its
+  // savings.
   void left(const LeafKey& key);
 
   // For those who ask why something waits.
@@ -47,10 +50,6 @@ class Picker {
  private:
   // Deficit round robin that serves while the deficit is positive and may overdraw by one chunk, so
   // that no choice has to know the chunk's length.
-  struct SessionTurn {
-    std::int64_t deficit = 0;
-    std::uint32_t last_lane = kMaxLanes - 1;
-  };
   struct ClientTurn {
     std::int64_t deficit = 0;
     std::uint32_t session = 0;  // whose turn it is
@@ -59,45 +58,46 @@ class Picker {
     std::int64_t deficit = 0;
     std::uint32_t client = 0;  // whose turn it is
   };
+  struct LaneTurns {
+    std::array<ClassTurn, kMaxClasses> classes{};
+    std::uint32_t cls = 1;  // whose turn it is
+  };
 
+  bool pick_internal(LeafKey* key);
   bool pick_users(LeafKey* key);
-  bool pick_wdrr(LeafKey* key);
-  // The first class, in order, of those whose bits are set.
-  bool pick_in_order(std::uint32_t classes, LeafKey* key);
-  bool stays(std::uint32_t cls, const LaneSet& ready, LeafKey* key);
-  bool next_class();
-  bool has_ready(std::uint32_t cls) const {
-    return leaves_->lanes_of(cls).meets(lanes_->ready(cls));
-  }
-  bool pick_by_arrival(LeafKey* key);
-  // The client, session and lane of the class; it has an owner on one of `ready`.
-  void pick_client(std::uint32_t cls, const LaneSet& ready, LeafKey* key);
+  std::uint32_t class_by_weight(std::uint32_t lane, std::uint32_t classes);
+  std::uint32_t class_by_arrival(std::uint32_t lane, std::uint32_t classes) const;
+  // The client and session of the class on the lane; it has an owner there.
+  void pick_client(std::uint32_t cls, std::uint32_t lane, LeafKey* key);
+  bool stays(std::uint32_t cls, std::uint32_t lane, LeafKey* key);
   void pay_early(const LeafKey& key, std::int64_t bytes);
-  std::int64_t quantum(std::uint32_t weight) const;
-  std::int64_t reweighed(std::int64_t deficit, std::uint32_t from, std::uint32_t to) const;
-  ClientTurn& turn_of(std::uint32_t cls, std::uint32_t client) {
-    return client_turns_[std::size_t{cls} * clients_ + client];
+  std::int64_t quantum(std::uint32_t lane, std::uint32_t weight) const;
+  std::int64_t reweighed(std::int64_t deficit, std::uint32_t lane, std::uint32_t from,
+                         std::uint32_t to) const;
+  bool is_strict(std::uint32_t cls) const { return (strict_ >> cls & 1u) != 0; }
+  ClientTurn& turn_of(std::uint32_t cls, std::uint32_t client, std::uint32_t lane) {
+    return client_turns_[(std::size_t{cls} * clients_ + client) * lane_count_ + lane];
   }
-  SessionTurn& session_turn(std::uint32_t cls, std::uint32_t session) {
-    return session_turns_[std::size_t{cls} * sessions_ + session];
+  std::int64_t& session_deficit(const LeafKey& key) {
+    return session_deficits_[leaves_->index_of_leaf(key)];
   }
 
   std::uint32_t clients_;
   std::uint32_t sessions_;
+  std::uint32_t lane_count_;
   const Leaves* leaves_;
   const Lanes* lanes_;
   const OwnerTable* owners_;
   Aging aging_;
   Policy policy_ = Policy::wdrr;
   std::uint32_t strict_ = 0;                 // classes that do not share, under wdrr: their bits
-  std::uint32_t class_ = 1;                  // whose turn it is
-  std::uint32_t last_lane_ = kMaxLanes - 1;  // by arrival: lanes take turns
+  std::uint32_t last_lane_ = kMaxLanes - 1;  // lanes take turns
   bool early_ = false;                       // what was picked last goes before its turn
   std::array<std::uint32_t, kMaxClasses> class_weights_{};
-  std::array<ClassTurn, kMaxClasses> class_turns_{};
   std::vector<std::uint32_t> client_weights_;
-  std::vector<ClientTurn> client_turns_;    // [class][client]
-  std::vector<SessionTurn> session_turns_;  // [class][session]
+  std::vector<LaneTurns> turns_;                // [lane]
+  std::vector<ClientTurn> client_turns_;        // [class][client][lane]
+  std::vector<std::int64_t> session_deficits_;  // of leaves
 };
 
 }  // namespace tentq::core

@@ -11,7 +11,7 @@ State::State(const Limits& given, const HardMaxima& most, Policy policy, std::ui
       owners(owner_capacity(most)),
       chunks_(std::max(most.owners, kLeastChunks)),
       lanes_(most.lanes, &limits, seed),
-      leaves_(most, owner_capacity(most), &owners),
+      leaves_(most, owner_capacity(most), &owners, &lanes_),
       picker_(most, &leaves_, &lanes_, &owners),
       client_caps_(most.clients),
       wheel_(&owners),

@@ -23,7 +23,8 @@ std::uint64_t any_seed() {
 // Who shares with whom.
 enum class Rivals : std::uint8_t { classes, clients, sessions };
 
-// Two rivals on one lane, whose shares are counted in bytes / weight.
+// Two rivals on one lane, whose shares are counted in bytes / weight, beside somebody who keeps
+// another lane busy or does not.
 class Race {
  public:
   Race(Rivals rivals, std::uint64_t seed) : rivals_(rivals), random_(seed), world_(shape()) {
@@ -32,6 +33,12 @@ class Race {
       world_.open_session(s, rivals == Rivals::sessions ? 0 : s, 1024, bit_of(class_of(s)));
       if (rivals != Rivals::sessions) weigh(s);
     }
+    if (random_() % 2 == 0) return;
+    bystander_ = true;
+    world_.open_lane(1, kS * (1 + random_() % 5), 8, kS);
+    const ClassId cls = random_() % 2 == 0 ? ClassId::background : ClassId::foreground;
+    bystander_class_ = rivals == Rivals::classes ? cls : class_of(0);
+    world_.open_session(2, rivals == Rivals::sessions ? 0 : 2, 1024, bit_of(bystander_class_));
   }
   // Another weight for one of them.
   void weigh(std::uint32_t s) {
@@ -48,23 +55,15 @@ class Race {
   // One chunk comes back; whoever works has more queued than a turn can take.
   void step() {
     for (std::uint32_t s = 0; s < 2; ++s) {
-      while (works[s] && left_[s] < 40 * kS) {
-        const std::uint64_t length = kS / 4 + random_() % (3 * kS);
-        if (!world_.has_credit(s, class_of(s), {1, length, 1})) {
-          world_.want(s, class_of(s), {1, length, 1}, true);
-        }
-        RC_ASSERT(world_.has_credit(s, class_of(s), {1, length, 1}));
-        world_.hold_effects = true;
-        world_.submit(s, class_of(s), length);
-        world_.hold_effects = false;
-        left_[s] += length;
-      }
+      while (works[s] && left_[s] < 40 * kS) submit(s, class_of(s), 0);
     }
+    while (bystander_ && left_[2] < 40 * kS) submit(2, bystander_class_, 1);
     world_.take_effects();
-    world_.end_oldest();
+    if (!world_.in_flight.empty()) world_.end_oldest();
     for (const DispatchChunk& chunk : world_.dispatched) {
       const std::uint32_t s = chunk.session.value();
       left_[s] -= chunk.length;
+      if (s == 2) continue;
       share_[s] += static_cast<double>(chunk.length) / weights_[s];
       if (works[0] && works[1]) {
         RC_ASSERT(std::abs(share_[0] - share_[1]) <= bound() + slack);
@@ -85,6 +84,15 @@ class Race {
     shape.check = false;
     return shape;
   }
+  void submit(std::uint32_t s, ClassId cls, std::uint16_t lane) {
+    const std::uint64_t length = kS / 4 + random_() % (3 * kS);
+    if (!world_.has_credit(s, cls, {1, length, 1})) world_.want(s, cls, {1, length, 1}, true);
+    RC_ASSERT(world_.has_credit(s, cls, {1, length, 1}));
+    world_.hold_effects = true;
+    world_.submit(s, cls, length, lane);
+    world_.hold_effects = false;
+    left_[s] += length;
+  }
   ClassId class_of(std::uint32_t s) const {
     return static_cast<ClassId>(rivals_ == Rivals::classes ? 2 + s : 4);
   }
@@ -97,7 +105,9 @@ class Race {
   World world_;
   std::uint32_t weights_[2] = {1, 1};
   std::uint32_t least_weights_[2] = {1, 1};
-  std::uint64_t left_[2] = {};
+  std::uint64_t left_[3] = {};
+  bool bystander_ = false;
+  ClassId bystander_class_{};
   double share_[2] = {};
 };
 
