@@ -11,6 +11,7 @@
 
 #include "daemon/lanes.h"
 #include "daemon/logging/log.h"
+#include "daemon/metrics/exposition.h"
 #include "daemon/systemd.h"
 #include "proto/check.h"
 
@@ -70,10 +71,11 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
       departures_(core_, sessions_, segments_, inbox_, outbox_, notifications_, registration_,
                   segment_requests_, background_),
       effects_(core_, sessions_, regions_, inbox_, outbox_, executor_, notifications_, departures_,
-               errors_),
+               errors_, latencies_),
       conductor_(io_, *this, settings_.loop),
       inspector_({core_, sessions_, segments_, regions_, inbox_, departures_, conductor_, epoch_,
-                  state_, warnings_, shm_.workers(), settings_.shm.paced_bytes_per_second}),
+                  state_, warnings_, latencies_, metrics_, shm_.workers(),
+                  settings_.shm.paced_bytes_per_second}),
       attach_(settings_, epoch_, sessions_, segments_, core_, background_, *this),
       admin_(settings_, inspector_, errors_, *this),
       reception_(attach_, registration_, segment_requests_, admin_, *this,
@@ -101,6 +103,30 @@ shm::Fd Daemon::open_socket(bool admin, int* error) {
       "the admin socket is root's and the daemon's alone: the daemon may not give it to group " +
       settings_.admin_group);
   return shm::listen_at(socket.path, socket.mode, -1, error);
+}
+
+// Transfers go on without metrics: somebody else's port is no reason to stop them.
+void Daemon::listen_for_scrapes() {
+  const auto endpoint = parse_endpoint(settings_.metrics.listen);
+  if (!endpoint) return;
+  int error = 0;
+  shm::Fd fd = ScrapeListener::open(*endpoint, &error);
+  if (!fd.valid()) {
+    warnings_.push_back("metrics are not served, " + settings_.metrics.listen +
+                        " cannot be listened at: " + std::strerror(error) +
+                        "; set `metrics_listen` to an address and port of this host that is free, "
+                        "or to \"\" to do without, and restart");
+    return;
+  }
+  metrics_ = endpoint_of(fd.get()).value_or(*endpoint).text();
+  scrapes_ = std::make_unique<ScrapeListener>(
+      io_, std::move(fd), [this] { return exposition(inspector_); },
+      [this](int accept_error) {
+        errors_.report(LogLevel::error, "metrics.accept",
+                       std::string("scrapes cannot be taken: ") + std::strerror(accept_error),
+                       "raise LimitNOFILE of the unit, or end clients that hold many descriptors",
+                       monotonic_now());
+      });
 }
 
 bool Daemon::listen(std::string* why) {
@@ -141,11 +167,13 @@ bool Daemon::listen(std::string* why) {
     }
     add(std::move(fd), admin);
   }
+  listen_for_scrapes();
   return true;
 }
 
 void Daemon::run() {
   for (auto& listener : listeners_) listener->start();
+  if (scrapes_) scrapes_->start();
   wait_for_signal();
   wait_for_completions();
   set_state(DaemonState::running, "");
@@ -153,6 +181,7 @@ void Daemon::run() {
   systemd::notify_ready("serving " + settings_.socket.path);
   log(LogLevel::info, "tentqd {} serves {} (epoch {}, {} copying threads)", kProductVersion,
       settings_.socket.path, epoch_.counter, shm_.workers());
+  if (scrapes_) log(LogLevel::info, "metrics: http://{}/metrics", metrics_);
   for (const std::string& warning : warnings_) log(LogLevel::warning, "{}", warning);
   conductor_.run();
   if (page_) page_->update(inspector_, errors_);
@@ -292,6 +321,7 @@ void Daemon::not_locked(std::uint64_t bytes, int error) {
 
 void Daemon::violation(Session& session, Violation what) {
   ++session.violations[static_cast<std::size_t>(what)];
+  inspector_.count_violation(what);
   session.last_error = std::string(to_string(what));
   errors_.report(LogLevel::warning, "violation." + session.last_error,
                  "client " + std::to_string(session.client.value()) + " '" + session.name +

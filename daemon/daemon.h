@@ -20,6 +20,8 @@
 #include "daemon/inspector.h"
 #include "daemon/listener.h"
 #include "daemon/logging/error_book.h"
+#include "daemon/metrics/latencies.h"
+#include "daemon/metrics/scrape_listener.h"
 #include "daemon/notifications.h"
 #include "daemon/outbox.h"
 #include "daemon/reception.h"
@@ -88,6 +90,7 @@ class Daemon final : Conductor::Steps,
   void wait_for_doorbell(Session& session);
   void wait_for_completions();
   shm::Fd open_socket(bool admin, int* error);
+  void listen_for_scrapes();
   void set_state(DaemonState state, const std::string& text);
   void begin_drain(const char* text, Time now);
   void begin_stop();
@@ -102,6 +105,8 @@ class Daemon final : Conductor::Steps,
   Epoch epoch_;
   DaemonState state_ = DaemonState::starting;
   std::vector<std::string> warnings_;
+  Latencies latencies_;
+  std::string metrics_;  // where they are served, or empty
   Time now_;
   bool finished_ = false;
   bool stopping_ = false;
@@ -136,6 +141,7 @@ class Daemon final : Conductor::Steps,
   Admin admin_;
   Reception reception_;
   std::vector<std::unique_ptr<Listener>> listeners_;
+  std::unique_ptr<ScrapeListener> scrapes_;  // null: metrics are not served
   std::unique_ptr<StatusPageWriter> page_;
 };
 

@@ -19,7 +19,7 @@ Overloaded(Cases...) -> Overloaded<Cases...>;
 
 Effects::Effects(core::Core& core, Sessions& sessions, Regions& regions, Inbox& inbox,
                  Outbox& outbox, Executor& executor, Notifications& notifications,
-                 Departures& departures, ErrorBook& errors)
+                 Departures& departures, ErrorBook& errors, Latencies& latencies)
     : core_(core),
       sessions_(sessions),
       regions_(regions),
@@ -28,7 +28,8 @@ Effects::Effects(core::Core& core, Sessions& sessions, Regions& regions, Inbox& 
       executor_(executor),
       notifications_(notifications),
       departures_(departures),
-      errors_(errors) {
+      errors_(errors),
+      latencies_(latencies) {
   pending_routes_.reserve(64);
 }
 
@@ -98,6 +99,8 @@ void Effects::owner_ended(const core::OwnerEnded& e, Time now) {
   view.completed_ns = to_ns(e.completed);
   view.owner = e.owner.valid() ? e.owner.number() : 0;
   outbox_.ended(owner, e.slot, e.slot_generation, view);
+  // What was refused never waited.
+  if (e.owner.valid()) latencies_.ended(e.cls, e.enqueued, e.dispatched, e.completed);
   notifications_.owner_ended(owner, e.slot, e.slot_generation, e.state, now);
   if (e.reason == Reason::memory_fault || e.reason == Reason::transport_error) {
     errors_.report(LogLevel::error, std::string("transfer.") + std::string(to_string(e.reason)),

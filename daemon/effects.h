@@ -9,6 +9,7 @@
 #include "daemon/executor.h"
 #include "daemon/inbox.h"
 #include "daemon/logging/error_book.h"
+#include "daemon/metrics/latencies.h"
 #include "daemon/notifications.h"
 #include "daemon/outbox.h"
 #include "daemon/sessions.h"
@@ -19,7 +20,7 @@ class Effects {
  public:
   Effects(core::Core& core, Sessions& sessions, Regions& regions, Inbox& inbox, Outbox& outbox,
           Executor& executor, Notifications& notifications, Departures& departures,
-          ErrorBook& errors);
+          ErrorBook& errors, Latencies& latencies);
 
   // Effects, posts and the completions that are there at once. True if there was anything; then
   // chunks may be collected that the next call posts.
@@ -46,6 +47,7 @@ class Effects {
   Notifications& notifications_;
   Departures& departures_;
   ErrorBook& errors_;
+  Latencies& latencies_;
   std::vector<core::ResolveRoute> pending_routes_;
   bool drained_ = false;
 };

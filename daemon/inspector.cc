@@ -85,6 +85,9 @@ DaemonView Inspector::daemon() const {
   view.refused_attaches = refused_attaches_;
   view.missed_wakeups = from_.inbox.missed_wakeups();
   view.downgraded_owners = from_.inbox.downgraded_owners();
+  std::copy(violations_.begin(), violations_.end(), view.violations);
+  view.metrics = from_.metrics;
+  view.latencies = &from_.latencies;
   view.turns = from_.conductor.turns();
   view.sleeps = from_.conductor.sleeps();
   view.shm_workers = from_.shm_workers;

@@ -1,6 +1,7 @@
 // Copies what the shell knows of itself for listings. Conductor thread only.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "daemon/conductor.h"
 #include "daemon/departures.h"
 #include "daemon/inbox.h"
+#include "daemon/metrics/latencies.h"
 #include "daemon/sessions.h"
 #include "daemon/views.h"
 
@@ -26,6 +28,8 @@ class Inspector final : public Inspection {
     const Epoch& epoch;
     const DaemonState& state;
     const std::vector<std::string>& warnings;
+    const Latencies& latencies;
+    const std::string& metrics;
     std::uint32_t shm_workers;
     std::uint64_t shm_paced_bytes_per_second;
   };
@@ -33,6 +37,7 @@ class Inspector final : public Inspection {
   explicit Inspector(const Sources& sources);
 
   void count_refused_attach() { ++refused_attaches_; }
+  void count_violation(Violation what) { ++violations_[static_cast<std::size_t>(what)]; }
 
   DaemonView daemon() const override;
   std::vector<ClientView> clients() const override;
@@ -45,6 +50,7 @@ class Inspector final : public Inspection {
   Sources from_;
   Time started_;
   std::uint64_t refused_attaches_ = 0;
+  std::array<std::uint64_t, kViolationCount> violations_{};
 };
 
 }  // namespace tentq

@@ -62,6 +62,11 @@ struct LoopSettings {
 
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
 
+struct MetricsSettings {
+  std::string listen = "127.0.0.1:9464";  // config/endpoint.h; empty: not served
+  bool listen_public = false;             // other hosts may reach it
+};
+
 struct LogSettings {
   LogLevel level = LogLevel::info;
   std::string file;  // empty: standard error (journald)
@@ -103,6 +108,7 @@ struct Settings {
   ShmSettings shm;
   LoopSettings loop;
   LogSettings log;
+  MetricsSettings metrics;
   core::Limits limits;
   std::vector<Quota> quotas;
   core::HardMaxima maxima;

@@ -12,6 +12,8 @@
 
 namespace tentq {
 
+class Latencies;
+
 enum class Violation : std::uint8_t {
   tail_out_of_range,
   bad_sequence,
@@ -111,6 +113,9 @@ struct DaemonView {
   std::uint64_t refused_attaches = 0;
   std::uint64_t missed_wakeups = 0;
   std::uint64_t downgraded_owners = 0;  // taken in a less urgent class than they were submitted in
+  std::uint64_t violations[kViolationCount] = {};  // of all clients, those that are gone too
+  std::string metrics;                             // where they are served; empty: nowhere
+  const Latencies* latencies = nullptr;            // never null; lives as long as the daemon
   std::uint64_t turns = 0;
   std::uint64_t sleeps = 0;
   std::uint32_t shm_workers = 0;

@@ -72,6 +72,24 @@ std::string ended_text(const Json& counters) {
   return reasons.empty() ? out : out + " (" + reasons + ')';
 }
 
+// Classes of which an owner has ended.
+std::string latency_text(const Json& latency, bool terminal) {
+  Table table({{"class", Kind::text},
+               {"ended"},
+               {"wait p50"},
+               {"wait p99"},
+               {"transport p50"},
+               {"transport p99"}});
+  for (const auto& [name, row] : latency.items()) {
+    const Json& wait = row.at("wait");
+    const Json& transport = row.at("transport");
+    if (wait.at("owners") == 0) continue;
+    table.row({name, number(wait.at("owners")), age(wait.at("p50_ns")), age(wait.at("p99_ns")),
+               age(transport.at("p50_ns")), age(transport.at("p99_ns"))});
+  }
+  return table.empty() ? "" : '\n' + table.text(terminal);
+}
+
 void add_queue_row(const std::string& name, const Json& row, Tint tint, Table* table) {
   table->row({{name, tint},
               number(row.at("depth")),
@@ -120,6 +138,8 @@ void render_status(const Json& document, Output& to) {
   facts.add("transferred", bytes(counters.at("transferred_bytes")) + " in " +
                                number(counters.at("dispatched_chunks")) + " chunks");
   facts.add("transports", transports_text(document.at("transports")));
+  const Json& metrics = document.at("metrics");
+  facts.add("metrics", metrics.is_null() ? "not served" : "http://" + text(metrics) + "/metrics");
   const auto missed = document.at("missed_wakeups").get<std::uint64_t>();
   facts.add("loop",
             number(document.at("turns")) + " turns, " + number(document.at("sleeps")) +
@@ -130,7 +150,7 @@ void render_status(const Json& document, Output& to) {
             errors == 0 ? Tint::none : Tint::warn);
   for (const Json& warning : document.at("warnings"))
     facts.add("warning", text(warning), Tint::warn);
-  to.out << facts.text();
+  to.out << facts.text() << latency_text(document.at("latency"), to.terminal);
 }
 
 void render_queue(const Json& document, Output& to) {

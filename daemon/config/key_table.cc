@@ -2,6 +2,7 @@
 // Adding a key here is all that is needed; the README of daemon/ says how.
 #include <algorithm>
 
+#include "daemon/config/endpoint.h"
 #include "daemon/config/key_kinds.h"
 #include "daemon/config/quotas.h"
 #include "proto/classes.h"
@@ -37,6 +38,9 @@ bool is_path(std::string_view text) {
 }
 bool is_path_or_empty(std::string_view text) {
   return text.empty() || is_path(text);
+}
+bool is_endpoint_or_empty(std::string_view text) {
+  return text.empty() || parse_endpoint(text).has_value();
 }
 bool is_group_name(std::string_view text) {
   return !text.empty() && text.size() <= 32 && text.front() != '-' &&
@@ -75,6 +79,14 @@ void add_process_keys(Table& table) {
                          kLive));
   table.push_back(text("log_file", "Empty: standard error, which is the journal under systemd.",
                        "an absolute path, or an empty text", TENTQ_AT(log.file), is_path_or_empty));
+  table.push_back(
+      text("metrics_listen", "Where Prometheus gets the metrics (GET /metrics); empty: nowhere.",
+           "an address and a port like \"127.0.0.1:9464\" or \"[::1]:9464\", or an empty "
+           "text",
+           TENTQ_AT(metrics.listen), is_endpoint_or_empty));
+  table.push_back(boolean("metrics_listen_public",
+                          "Other hosts may reach metrics_listen, and read the metrics.",
+                          TENTQ_AT(metrics.listen_public)));
   table.push_back(duration("drain_timeout",
                            "After SIGTERM: how long queued work may finish before it is canceled.",
                            TENTQ_AT(drain_timeout), seconds{0}, hours{1}, kLive));

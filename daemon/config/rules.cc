@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/config/config.h"
+#include "daemon/config/endpoint.h"
 #include "daemon/config/key_kinds.h"
 #include "daemon/core/bounds.h"
 #include "proto/session_layout.h"
@@ -104,6 +105,15 @@ void check_paths(const Settings& s, Rules* rules) {
   }
 }
 
+void check_metrics(const Settings& s, Rules* rules) {
+  const auto endpoint = parse_endpoint(s.metrics.listen);
+  if (!endpoint || endpoint->loopback || s.metrics.listen_public) return;
+  rules->add(
+      "metrics_listen", keys::quoted(s.metrics.listen),
+      "an address of this host alone, like \"127.0.0.1:9464\"; or, if other hosts shall read "
+      "the metrics, `metrics_listen_public`: true");
+}
+
 }  // namespace
 
 std::uint64_t session_memory_bytes(const SessionSettings& sessions) {
@@ -122,6 +132,7 @@ std::vector<ConfigError> check_settings(const Settings& settings) {
   check_sessions(settings, &rules);
   check_data(settings, &rules);
   check_paths(settings, &rules);
+  check_metrics(settings, &rules);
   std::vector<ConfigError> errors = rules.take();
   // The core's own rules come last, so that what --check-config lets pass also starts.
   std::string core_text = core::contradiction(settings.limits, settings.maxima);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include "daemon/metrics/latencies.h"
 #include "daemon/queries/answers.h"
 
 namespace tentq::answers {
@@ -80,6 +81,23 @@ Json limits_json(const core::Limits& limits) {
           {"largest_call_owners", limits.largest_call_owners}};
 }
 
+// Upper bounds of the quantiles, a quarter too high at most.
+Json quantiles_json(const Histogram& histogram) {
+  return {{"owners", histogram.total()},
+          {"p50_ns", histogram.quantile_ns(500)},
+          {"p99_ns", histogram.quantile_ns(990)}};
+}
+
+Json latencies_json(const Latencies& latencies) {
+  Json classes = Json::object();
+  for (std::size_t c = 0; c < kClassCount; ++c) {
+    const ClassLatencies& of = latencies.of(static_cast<ClassId>(c));
+    classes[std::string(kClassNames[c])] = {{"wait", quantiles_json(of.wait)},
+                                            {"transport", quantiles_json(of.transport)}};
+  }
+  return classes;
+}
+
 Json queue_clients(const Question& question) {
   Json rows = Json::array();
   for (const ClientView& client : question.inspection.clients()) {
@@ -134,11 +152,13 @@ QueryAnswer status(const Question& question) {
       {"queue", class_json(queued, question.now)},
       {"limits", limits_json(core.limits())},
       {"counters", counters_json(core.counters())},
+      {"latency", latencies_json(*daemon.latencies)},
       {"transports", transports_json(question.inspection.lanes(), daemon)},
       {"reaped_clients", daemon.reaped_clients},
       {"refused_attaches", daemon.refused_attaches},
       {"missed_wakeups", daemon.missed_wakeups},
       {"downgraded_owners", daemon.downgraded_owners},
+      {"metrics", daemon.metrics.empty() ? Json() : Json(daemon.metrics)},
       {"turns", daemon.turns},
       {"sleeps", daemon.sleeps},
       {"distinct_errors", question.errors.size()},

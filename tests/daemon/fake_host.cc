@@ -85,6 +85,12 @@ void FakeHost::dispatch() {
   }
 }
 
+DaemonView FakeHost::daemon() const {
+  DaemonView view = daemon_view;
+  view.latencies = &latencies;
+  return view;
+}
+
 std::vector<ClientView> FakeHost::clients() const {
   std::vector<ClientView> views = client_views;
   for (ClientView& view : views) view.totals = core_.session_totals(view.session);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/logging/error_book.h"
+#include "daemon/metrics/latencies.h"
 #include "daemon/views.h"
 
 namespace tentq::test {
@@ -23,7 +24,7 @@ class FakeHost : public Inspection {
   void dispatch();
   void advance(Duration more) { now_ += more; }
 
-  DaemonView daemon() const override { return daemon_view; }
+  DaemonView daemon() const override;
   std::vector<ClientView> clients() const override;
   std::vector<SegmentView> segments() const override { return segment_views; }
   std::vector<LaneView> lanes() const override;
@@ -31,6 +32,7 @@ class FakeHost : public Inspection {
   Time now() const override { return now_; }
 
   DaemonView daemon_view;
+  Latencies latencies;
   std::vector<ClientView> client_views;
   std::vector<SegmentView> segment_views;
   std::vector<std::string> logged;

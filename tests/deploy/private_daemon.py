@@ -20,6 +20,7 @@ def private_daemon(program, limit_s=30):
             "status_path": str(folder / "status.shm"),
             "lock_path": str(folder / "tentqd.lock"),
             "state_directory": str(folder / "state"),
+            "metrics_listen": "",
         }
         (folder / "tentqd.json").write_text(json.dumps(settings), encoding="utf-8")
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready, open(folder / "log", "wb") as log:

@@ -58,6 +58,8 @@ TEST_F(Configuration, ABadOneExitsWithTwoAndNamesThePlace) {
       {"{\"policy\": \"fifo\", \"policy\": \"wdrr\"}", "policy"},
       {"{\"shm\": {\"chunk_bytes\": \"1MiB\", \"window_bytes\": \"64KiB\"}}", "window_bytes"},
       {"{\"sessions\": {\"ring_cells\": 1000}}", "ring_cells"},
+      {"{\"metrics_listen\": \"0.0.0.0:9464\"}", "metrics_listen_public"},
+      {"{\"metrics_listen\": \"localhost:9464\"}", "127.0.0.1:9464"},
       {"[]", ""},
       {"{", ":1:"},
   };
@@ -98,11 +100,10 @@ TEST_F(Configuration, TheCommandLineAnswersForItself) {
 
 TEST_F(Configuration, PlacesThatCannotBeUsedAreNamed) {
   const auto start = [&](const std::string& key, const std::string& path) {
-    nlohmann::json config = {{"socket", directory_.file("a.sock")},
-                             {"admin_socket", directory_.file("b.sock")},
-                             {"status_path", directory_.file("status.shm")},
-                             {"lock_path", directory_.file("lock")},
-                             {"state_directory", directory_.path()}};
+    nlohmann::json config = {
+        {"socket", directory_.file("a.sock")},          {"admin_socket", directory_.file("b.sock")},
+        {"status_path", directory_.file("status.shm")}, {"lock_path", directory_.file("lock")},
+        {"state_directory", directory_.path()},         {"metrics_listen", ""}};
     config[key] = path;
     std::ofstream(directory_.file("tentqd.json"), std::ios::trunc) << config.dump();
     return run_program({find_daemon_binary(""), "--config", directory_.file("tentqd.json")});

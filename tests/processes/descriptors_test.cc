@@ -41,7 +41,7 @@ class Descriptors : public DaemonFixture {
 };
 
 TEST_F(Descriptors, OfTheDaemonAreClosedByExec) {
-  start();
+  start({{"metrics_listen", "127.0.0.1:0"}});
   Exporter store(socket());
   // It inherits what this process was started with.
   const std::vector<std::string> ours = inheritable(::getpid());

@@ -49,10 +49,13 @@ class Supervised : public ::testing::Test {
     }
   }
   void write_config(const nlohmann::json& more = nlohmann::json::object()) {
-    nlohmann::json config = {
-        {"socket", path("tentqd.sock")},        {"admin_socket", path("admin.sock")},
-        {"status_path", path("status.shm")},    {"lock_path", path("lock")},
-        {"state_directory", directory_.path()}, {"log_file", path("log")}};
+    nlohmann::json config = {{"socket", path("tentqd.sock")},
+                             {"admin_socket", path("admin.sock")},
+                             {"status_path", path("status.shm")},
+                             {"lock_path", path("lock")},
+                             {"state_directory", directory_.path()},
+                             {"log_file", path("log")},
+                             {"metrics_listen", ""}};
     config.merge_patch(more);
     std::ofstream(path("tentqd.json"), std::ios::trunc) << config.dump();
   }

@@ -32,7 +32,9 @@ LAYERS = {
     "daemon/core": Layer(("proto",)),
     "daemon": Layer(
         ("proto", "shm", "transports", "daemon/core"),
-        (INTERPROCESS, r"boost/asio.*", r"boost/system/.+", r"spdlog/.+", r"systemd/.+", SYSTEM) + TOOLS,
+        (INTERPROCESS, r"boost/asio.*", r"boost/beast/.+", r"boost/system/.+")
+        + (r"spdlog/.+", r"systemd/.+", SYSTEM)
+        + TOOLS,
         BOOST
         + ("spdlog::spdlog", "CLI11::CLI11", "nlohmann_json::nlohmann_json", "PkgConfig::systemd"),
     ),

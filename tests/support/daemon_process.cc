@@ -93,7 +93,8 @@ DaemonProcess::DaemonProcess(DaemonOptions options)
              {"admin_socket", admin_socket()},
              {"status_path", status_path()},
              {"lock_path", directory_.file("tentqd.lock")},
-             {"state_directory", directory_.path()}};
+             {"state_directory", directory_.path()},
+             {"metrics_listen", ""}};  // no port is shared with other daemons
   config_.merge_patch(options_.config);
   start();
 }

@@ -18,7 +18,8 @@ namespace tentq::test {
 
 struct DaemonOptions {
   std::string binary;  // empty: find_daemon_binary("")
-  // Merged over the private paths, e.g. {{"loop", {{"spin", "1ms"}}}}.
+  // Merged over the private paths, e.g. {{"loop", {{"spin", "1ms"}}}}. Metrics are off: with
+  // {{"metrics_listen", "127.0.0.1:0"}} they are on at a port of their own.
   nlohmann::json config = nlohmann::json::object();
   std::vector<std::string> arguments;  // behind `--config FILE`
   std::chrono::milliseconds start_limit{30'000};
