@@ -121,6 +121,22 @@ TEST_F(Ctl, TablesTellWhatTheDocumentsSay) {
   EXPECT_NE(with_daemon({"errors"}).out.find("register again"), std::string::npos);
 }
 
+TEST_F(Ctl, StatusShowsTheLatenciesOfClassesThatHaveAny) {
+  EXPECT_EQ(with_daemon({"status"}).out.find("wait p50"), std::string::npos);
+  EXPECT_NE(with_daemon({"status"}).out.find("not served"), std::string::npos);
+  host.daemon_view.metrics = "127.0.0.1:9464";
+  host.latencies.ended(ClassId::prefetch, time_from_ns(0), time_from_ns(3'000'000),
+                       time_from_ns(8'000'000));
+  const std::string out = with_daemon({"status"}).out;
+  EXPECT_NE(out.find("http://127.0.0.1:9464/metrics"), std::string::npos) << out;
+  EXPECT_NE(out.find("wait p50"), std::string::npos) << out;
+  const std::size_t row = out.find("\nprefetch ");
+  ASSERT_NE(row, std::string::npos) << out;
+  EXPECT_NE(out.find("3.1ms", row), std::string::npos) << out;
+  EXPECT_NE(out.find("5.2ms", row), std::string::npos) << out;
+  EXPECT_EQ(out.find("\nforeground "), std::string::npos) << out;
+}
+
 TEST_F(Ctl, RefusalsGoToStandardErrorAndExitWithOne) {
   const Ran ran = with_daemon({"explain", "123456"});
   EXPECT_EQ(ran.code, 1);

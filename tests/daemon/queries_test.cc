@@ -118,6 +118,27 @@ TEST(StatusQuery, TellsThatLanesArePaced) {
   EXPECT_EQ(status.at("transports").at(0).at("paced_bytes_per_second"), 500'000'000);
 }
 
+TEST(StatusQuery, TellsLatenciesByClassAndWhereMetricsAre) {
+  FakeHost host;
+  EXPECT_TRUE(document(ask(host, QueryKind::status)).at("metrics").is_null());
+  host.daemon_view.metrics = "127.0.0.1:9464";
+  for (int i = 0; i < 100; ++i) {
+    // 98 wait for 3 us; two wait for 100 us, of which one is never dispatched.
+    const Time left = time_from_ns(i < 98 ? 4'000 : 101'000);
+    host.latencies.ended(ClassId::foreground, time_from_ns(1'000), i < 99 ? left : Time{},
+                         i < 99 ? left + std::chrono::microseconds{50} : left);
+  }
+  const json status = document(ask(host, QueryKind::status));
+  EXPECT_EQ(status.at("metrics"), "127.0.0.1:9464");
+  const json wait = status.at("latency").at("foreground").at("wait");
+  EXPECT_EQ(wait, json({{"owners", 100}, {"p50_ns", 3'072}, {"p99_ns", 114'688}}));
+  const json transport = status.at("latency").at("foreground").at("transport");
+  EXPECT_EQ(transport, json({{"owners", 99}, {"p50_ns", 57'344}, {"p99_ns", 57'344}}));
+  const json none = {{"owners", 0}, {"p50_ns", 0}, {"p99_ns", 0}};
+  EXPECT_EQ(status.at("latency").at("background").at("wait"), none);
+  EXPECT_EQ(status.at("latency").size(), kClassCount);
+}
+
 TEST(StatusQuery, CountsRefusalsByTheirReason) {
   FakeHost host;
   const SessionId session = host.add_client("engine", kAlice);
