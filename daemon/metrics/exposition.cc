@@ -13,6 +13,9 @@ namespace tentq {
 
 namespace {
 
+// Room for all that is written with a few lanes.
+constexpr std::size_t kTextBytes = 48u << 10;
+
 std::uint64_t ns_of(Duration duration) {
   return static_cast<std::uint64_t>(std::max(duration, Duration{}).count());
 }
@@ -170,7 +173,7 @@ void write_lanes(const std::vector<LaneView>& lanes, TextFormat* out) {
 }  // namespace
 
 std::string exposition(const Inspection& inspection) {
-  TextFormat out;
+  TextFormat out(kTextBytes);
   const DaemonView daemon = inspection.daemon();
   const core::Core& core = inspection.core();
   write_daemon(daemon, core, &out);

@@ -16,6 +16,9 @@ class TextFormat {
  public:
   using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
+  // `expected`: bytes that are made room for at once.
+  explicit TextFormat(std::size_t expected = 0) { text_.reserve(expected); }
+
   // What follows are samples of `name`, in base units. Types: "counter", "gauge", "histogram".
   void family(std::string_view name, std::string_view type, std::string_view help);
   void sample(const Labels& labels, std::uint64_t value);
