@@ -23,6 +23,7 @@ struct QosOptions {
   std::uint32_t rounds = 2;        // segments of each policy
   double seconds = 6;              // of each measurement of shares
   bool quiet = false;
+  std::vector<std::string> settings;  // KEY=VALUE, of the daemon
 
   bool wants(const std::string& part) const;
   // Depth of each background client in owners.

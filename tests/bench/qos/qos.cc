@@ -186,6 +186,9 @@ void add_qos(CLI::App& app, CommonOptions* common, int* exit_code) {
   command->add_option("--seconds", options->seconds, "Of each measurement of shares")
       ->check(CLI::Range(0.05, 600.0))
       ->capture_default_str();
+  command->add_option("--set", options->settings,
+                      "KEY=VALUE of the daemon for all sides but strict_64MiB, e.g. "
+                      "shm.adaptive=false; several times");
   command->add_flag("--quiet", options->quiet, "No progress on standard error");
 }
 

@@ -1,7 +1,6 @@
 // See segment.h.
 #include "tests/bench/qos/segment.h"
 
-#include "daemon/settings.h"
 #include "tests/bench/clock.h"
 #include "tests/bench/statistics.h"
 
@@ -17,8 +16,12 @@ constexpr int kMeanwhileMs = 20;
 
 void use(const Side& side, Stage& stage) {
   stage.set("policy", side.policy);
-  const std::uint64_t window = side.peers_window ? kPeersWindow : Settings{}.shm.window_bytes;
-  stage.set("shm.window_bytes", std::to_string(window));
+  if (!side.peers_window) {
+    stage.configure();
+    return;
+  }
+  stage.set("shm.adaptive", "false");
+  stage.set("shm.window_bytes", std::to_string(kPeersWindow));
 }
 
 void Segments::carry_out(const Side& side, std::uint64_t size, std::uint64_t count,

@@ -25,7 +25,7 @@ class Segments {
   ForegroundGroup& foreground_;
 };
 
-// Sets policy and window of the daemon.
+// Sets policy and windows of the daemon: what is configured, or the peer's fixed 64 MiB.
 void use(const Side& side, Stage& stage);
 
 }  // namespace tentq::bench::qos

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "daemon/settings.h"
 #include "tests/bench/clock.h"
 #include "tests/support/query.h"
 
@@ -47,7 +48,8 @@ std::vector<test::Role*> pointers(std::list<test::Role>& roles) {
 
 }  // namespace
 
-Stage::Stage(const CommonOptions& common, Setup* setup) : host_(common, config_of(setup->options)) {
+Stage::Stage(const CommonOptions& common, Setup* setup)
+    : host_(common, config_of(setup->options)), settings_(setup->options.settings) {
   setup->socket = host_.socket();
   // Clients of other users are to reach the socket.
   if (::chmod(host_.daemon()->directory().c_str(), 0711) != 0) {
@@ -63,6 +65,15 @@ Stage::~Stage() {
 
 void Stage::set(const std::string& key, const std::string& value) {
   test::command(host_.daemon()->admin_socket(), CommandKind::set, key + "=" + value);
+}
+
+void Stage::configure() {
+  const Settings began;
+  set("shm.window_bytes", std::to_string(began.shm.window_bytes));
+  set("shm.adaptive", began.shm.window.adaptive ? "true" : "false");
+  for (const std::string& setting : settings_) {
+    test::command(host_.daemon()->admin_socket(), CommandKind::set, setting);
+  }
 }
 
 nlohmann::json Stage::lane() const {

@@ -23,6 +23,8 @@ class Stage {
 
   // A change of the daemon's configuration at run time.
   void set(const std::string& key, const std::string& value);
+  // What it began with, and what was asked for with --set.
+  void configure();
   nlohmann::json status() const { return host_.status(); }
   // The lane that all transfers of the benchmark take.
   nlohmann::json lane() const;
@@ -35,6 +37,7 @@ class Stage {
 
  private:
   Host host_;
+  std::vector<std::string> settings_;
   std::list<test::Role> source_;  // none or one
 };
 
