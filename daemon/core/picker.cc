@@ -50,9 +50,9 @@ void Picker::set_limits(const Limits& limits) {
   for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
     if (limits.classes[c].strict) strict_ |= 1u << c;
     for (std::uint32_t lane = 0; lane < lane_count_; ++lane) {
-      std::int64_t& deficit = turns_[lane].classes[c].deficit;
-      deficit =
-          is_strict(c) ? 0 : reweighed(deficit, lane, class_weights_[c], limits.classes[c].weight);
+      const std::int64_t deficit = reweighed(turns_[lane].classes[c].deficit, lane,
+                                             class_weights_[c], limits.classes[c].weight);
+      set_class_deficit(lane, c, is_strict(c) ? 0 : deficit);
     }
     class_weights_[c] = limits.classes[c].weight;
   }
@@ -150,20 +150,30 @@ std::uint32_t Picker::class_by_arrival(std::uint32_t lane, std::uint32_t classes
   return first;
 }
 
-// Of the classes whose bits are set: the first strict one, or the one whose turn it is.
+// Of the classes whose bits are set: the first strict one, or one that has something left of its
+// round. Who has something left and no room keeps it: others go meanwhile, in debt, and a new round
+// begins when nobody who waits has anything left. (A turn that moved on past those without room
+// would come back to the same ones each time that only foreground has room.)
 std::uint32_t Picker::class_by_weight(std::uint32_t lane, std::uint32_t classes) {
   if ((classes & strict_) != 0) {
     return static_cast<std::uint32_t>(std::countr_zero(classes & strict_));
   }
   LaneTurns& turns = turns_[lane];
-  if (turns.classes[turns.cls].deficit > 0 && (classes >> turns.cls & 1u) != 0) return turns.cls;
-  for (;;) {
-    const std::uint32_t ahead = classes & ~((2u << turns.cls) - 1);
-    turns.cls = static_cast<std::uint32_t>(std::countr_zero(ahead != 0 ? ahead : classes));
-    const std::int64_t most = quantum(lane, class_weights_[turns.cls]);
-    std::int64_t& deficit = turns.classes[turns.cls].deficit;
-    deficit = std::min(deficit + most, most);
-    if (deficit > 0) return turns.cls;
+  if ((classes & turns.in_credit & 1u << turns.cls) != 0) return turns.cls;
+  const std::uint32_t waiting = (*lanes_)[lane].wanted & ~strict_;
+  while ((waiting & turns.in_credit) == 0) begin_round(lane, waiting);
+  const std::uint32_t in_credit = classes & turns.in_credit;
+  const std::uint32_t able = in_credit != 0 ? in_credit : classes;
+  const std::uint32_t ahead = able & ~((2u << turns.cls) - 1);
+  turns.cls = static_cast<std::uint32_t>(std::countr_zero(ahead != 0 ? ahead : able));
+  return turns.cls;
+}
+
+void Picker::begin_round(std::uint32_t lane, std::uint32_t classes) {
+  for (std::uint32_t bits = classes; bits != 0; bits &= bits - 1) {
+    const auto cls = static_cast<std::uint32_t>(std::countr_zero(bits));
+    const std::int64_t most = quantum(lane, class_weights_[cls]);
+    set_class_deficit(lane, cls, std::min(turns_[lane].classes[cls].deficit + most, most));
   }
 }
 
@@ -217,7 +227,10 @@ void Picker::pay(const LeafKey& key, std::uint64_t bytes) {
   session_deficit(key) -= length;
   turn_of(key.cls, key.client, key.lane).deficit -= length;
   const bool shares = policy_ == Policy::wdrr && key.cls != kInternalClass;
-  if (shares && !is_strict(key.cls)) turns_[key.lane].classes[key.cls].deficit -= length;
+  if (!shares || is_strict(key.cls)) return;
+  std::int64_t deficit = turns_[key.lane].classes[key.cls].deficit - length;
+  if (deficit < 0) deficit = std::max(deficit, -quantum(key.lane, class_weights_[key.cls]));
+  set_class_deficit(key.lane, key.cls, deficit);
 }
 
 // What goes before its turn is paid for too, but nobody gets into debt for more than a round: a
@@ -230,7 +243,9 @@ void Picker::pay_early(const LeafKey& key, std::int64_t bytes) {
   charge(turn_of(key.cls, key.client, key.lane).deficit,
          quantum(key.lane, client_weights_[key.client]));
   if (policy_ == Policy::wdrr && !is_strict(key.cls)) {
-    charge(turns_[key.lane].classes[key.cls].deficit, quantum(key.lane, class_weights_[key.cls]));
+    std::int64_t deficit = turns_[key.lane].classes[key.cls].deficit;
+    charge(deficit, quantum(key.lane, class_weights_[key.cls]));
+    set_class_deficit(key.lane, key.cls, deficit);
   }
 }
 
@@ -242,7 +257,8 @@ void Picker::left(const LeafKey& key) {
   if (leaves_->sessions_on_lane(key.cls, key.client, key.lane) != 0) return;
   drop_savings(turn_of(key.cls, key.client, key.lane).deficit);
   if (leaves_->has_clients(key.cls, key.lane)) return;
-  drop_savings(turns_[key.lane].classes[key.cls].deficit);
+  const std::int64_t deficit = turns_[key.lane].classes[key.cls].deficit;
+  set_class_deficit(key.lane, key.cls, std::min<std::int64_t>(deficit, 0));
 }
 
 std::uint64_t Picker::hash(std::uint64_t seed) const {

@@ -60,12 +60,19 @@ class Picker {
   };
   struct LaneTurns {
     std::array<ClassTurn, kMaxClasses> classes{};
-    std::uint32_t cls = 1;  // whose turn it is
+    std::uint32_t cls = 1;        // whose turn it is
+    std::uint32_t in_credit = 0;  // classes with a deficit above zero: their bits
   };
 
   bool pick_internal(LeafKey* key);
   bool pick_users(LeafKey* key);
   std::uint32_t class_by_weight(std::uint32_t lane, std::uint32_t classes);
+  void begin_round(std::uint32_t lane, std::uint32_t classes);
+  void set_class_deficit(std::uint32_t lane, std::uint32_t cls, std::int64_t deficit) {
+    LaneTurns& turns = turns_[lane];
+    turns.classes[cls].deficit = deficit;
+    turns.in_credit = (turns.in_credit & ~(1u << cls)) | std::uint32_t{deficit > 0} << cls;
+  }
   std::uint32_t class_by_arrival(std::uint32_t lane, std::uint32_t classes) const;
   // The client and session of the class on the lane; it has an owner there.
   void pick_client(std::uint32_t cls, std::uint32_t lane, LeafKey* key);

@@ -23,8 +23,8 @@ std::uint64_t any_seed() {
 // Who shares with whom.
 enum class Rivals : std::uint8_t { classes, clients, sessions };
 
-// Two rivals on one lane, whose shares are counted in bytes / weight, beside somebody who keeps
-// another lane busy or does not.
+// Two rivals on one lane, whose shares are counted in bytes / weight; beside somebody who keeps
+// another lane busy, or foreground that fills the room of its own on the same lane, or nobody.
 class Race {
  public:
   Race(Rivals rivals, std::uint64_t seed) : rivals_(rivals), random_(seed), world_(shape()) {
@@ -36,8 +36,8 @@ class Race {
     if (random_() % 2 == 0) return;
     bystander_ = true;
     world_.open_lane(1, kS * (1 + random_() % 5), 8, kS);
-    const ClassId cls = random_() % 2 == 0 ? ClassId::background : ClassId::foreground;
-    bystander_class_ = rivals == Rivals::classes ? cls : class_of(0);
+    bystander_class_ = rivals == Rivals::classes ? ClassId::foreground : class_of(0);
+    bystander_lane_ = rivals == Rivals::classes && random_() % 2 == 0 ? 0 : 1;
     world_.open_session(2, rivals == Rivals::sessions ? 0 : 2, 1024, bit_of(bystander_class_));
   }
   // Another weight for one of them.
@@ -57,7 +57,7 @@ class Race {
     for (std::uint32_t s = 0; s < 2; ++s) {
       while (works[s] && left_[s] < 40 * kS) submit(s, class_of(s), 0);
     }
-    while (bystander_ && left_[2] < 40 * kS) submit(2, bystander_class_, 1);
+    while (bystander_ && left_[2] < 40 * kS) submit(2, bystander_class_, bystander_lane_);
     world_.take_effects();
     if (!world_.in_flight.empty()) world_.end_oldest();
     for (const DispatchChunk& chunk : world_.dispatched) {
@@ -108,6 +108,7 @@ class Race {
   std::uint64_t left_[3] = {};
   bool bystander_ = false;
   ClassId bystander_class_{};
+  std::uint16_t bystander_lane_ = 1;
   double share_[2] = {};
 };
 
