@@ -46,8 +46,8 @@ struct ShmSettings {
   std::uint32_t inline_turn_bytes = 64u << 10;  // in one turn, 0 … 64 KiB
   std::uint64_t window_bytes = 4u << 20;        // per lane; the ceiling of an adaptive window
   std::uint32_t window_chunks = 256;
-  std::uint64_t chunk_bytes = 256u << 10;  // 64 KiB … 1 MiB; 0: by the lane's rate
-  core::WindowRules window{};
+  std::uint64_t chunk_bytes = 0;  // 64 KiB … 1 MiB; 0: by the lane's rate
+  core::WindowRules window{.adaptive = true};
   // Each lane as a link of this rate; 0: as fast as the memory is.
   std::uint64_t paced_bytes_per_second = 0;
 };
