@@ -88,7 +88,7 @@ Hello ClientState::reattach_hello() {
   hello.token = token_;
   for_each_unfinished([&](BatchState& batch, Owner& owner, std::uint32_t) {
     if (owner.cancel_asked) return;
-    Outstanding& sum = hello.outstanding[index_of(batch.calls[owner.call].cls)];
+    Outstanding& sum = hello.outstanding[index_of(batch.calls[owner.call].asked)];
     sum.owners += 1;
     sum.bytes += owner.length;
     sum.extents += 1;

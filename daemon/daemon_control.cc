@@ -149,8 +149,10 @@ StatusCode Daemon::set_client(std::string_view who, std::string_view assignment,
   }
   ClientKey key;
   std::uint32_t sessions = 0;
+  // A number is an id: clients choose their names, and one may be called "7".
+  const bool is_id = who.find_first_not_of("0123456789") == std::string_view::npos;
   sessions_.for_each([&](const Session& session) {
-    const bool is_it = session.name == who || std::to_string(session.client.value()) == who;
+    const bool is_it = is_id ? std::to_string(session.client.value()) == who : session.name == who;
     if (!session.leaving && is_it) key = session.key;
   });
   if (!key.valid()) {

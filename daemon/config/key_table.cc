@@ -304,6 +304,8 @@ void add_maxima_keys(Table& table) {
                          TENTQ_AT(maxima.clients), 1, 4'096));
   table.push_back(
       number("maxima.lanes", "Lanes that there is memory for.", TENTQ_AT(maxima.lanes), 1, 256));
+  table.push_back(number("maxima.slots", "Status slots of a session that there is memory for.",
+                         TENTQ_AT(maxima.slots), 64, 65'536));
 }
 
 Table make_table() {

@@ -183,7 +183,7 @@ void parse_member(const ConfigMember& given, const std::string& entry, Quota* qu
 
 // Whether every name that `b` takes is taken by `a`.
 bool covers_name(const std::string& a, const std::string& b) {
-  if (a.empty()) return true;
+  if (a.empty() || a == "*") return true;  // also of clients without a name
   if (a.back() != '*') return a == b;
   return !b.empty() && std::string_view(b).starts_with(std::string_view(a).substr(0, a.size() - 1));
 }

@@ -65,6 +65,7 @@ void check_limits(const Settings& s, Rules* rules) {
 void check_sessions(const Settings& s, Rules* rules) {
   rules->at_most("sessions.most", s.sessions.most, "maxima.sessions", s.maxima.sessions);
   rules->at_most("sessions.slots", s.sessions.slots, "maxima.owners", s.maxima.owners);
+  rules->at_most("sessions.slots", s.sessions.slots, "maxima.slots", s.maxima.slots);
   rules->at_most("sessions.regions", s.sessions.regions, "sessions.host_regions",
                  s.sessions.host_regions);
   rules->at_most("limits.largest_call_owners", s.limits.largest_call_owners,

@@ -49,7 +49,7 @@ Reason State::judge(const Submitted& call, std::span<const OwnerSpec> specs, con
     if (reason != Reason::none) return reason;
   }
   const Reason room = judge_room(call, total);
-  const bool timed = limits.deadline_mode != DeadlineMode::off && !call.replayed;
+  const bool timed = limits.deadline_mode != DeadlineMode::off && !is_repeated(call, total);
   return room == Reason::none && timed ? judge_deadlines(call, specs) : room;
 }
 
@@ -83,12 +83,16 @@ Reason State::judge_owner(const Submitted& call, const OwnerSpec& spec) {
   return owners.find_slot(session, spec.slot) == kNone ? Reason::none : Reason::invalid_cell;
 }
 
-Reason State::judge_room(const Submitted& call, const Amounts& total) {
-  if (shutting_down_) return Reason::shutdown;
+// An earlier daemon admitted it. A client may say so of more than was outstanding at its re-attach.
+bool State::is_repeated(const Submitted& call, const Amounts& total) const {
   const std::uint32_t session = call.session.value();
   const std::uint32_t cls = static_cast<std::uint32_t>(index_of(call.cls));
-  const bool repeated = call.replayed && fits(total, credit_.of(session, cls).replay_left);
-  if (draining && !repeated) return Reason::draining;
+  return call.replayed && fits(total, credit_.of(session, cls).replay_left);
+}
+
+Reason State::judge_room(const Submitted& call, const Amounts& total) {
+  if (shutting_down_) return Reason::shutdown;
+  if (draining && !is_repeated(call, total)) return Reason::draining;
   const Reason reason = judge_limits(call, total);
   if (reason != Reason::none) return reason;
   return total.owners <= owners.left() ? Reason::none : Reason::over_limit;

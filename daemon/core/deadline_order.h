@@ -1,8 +1,8 @@
 // The order of deadlines inside a leaf: which owner stands last in each bucket of 2^18 ns (262 µs),
 // so that a new one finds its place behind all that are due no later, whatever waits. The owners
 // themselves stand in the leaf's one list; this is the index into it: a tree of bitmaps over bucket
-// numbers, four levels of 64. Numbers go round after 73 minutes: later deadlines share the last
-// bucket that can be told apart. Conductor thread.
+// numbers, four levels of 64. Numbers go round
+// after 73 minutes, which is why only deadlines nearer than that have a place. Conductor thread.
 #pragma once
 
 #include <array>
@@ -20,6 +20,11 @@ class DeadlineOrder {
   void advance(std::int64_t now_ns) {
     const std::uint64_t bucket = static_cast<std::uint64_t>(now_ns) >> kShift;
     base_ = bucket > kLate ? bucket - kLate : 0;
+  }
+  // Whether a deadline is near enough to be told apart until it is over: about 71 minutes. Whoever
+  // is due later stands with those who have no deadline.
+  bool can_tell(std::int64_t deadline_ns) const {
+    return static_cast<std::uint64_t>(deadline_ns) >> kShift <= base_ + kMostAhead;
   }
   // The key of a deadline; owners with the same key keep their order.
   std::uint32_t key_of(std::int64_t deadline_ns) const;

@@ -17,6 +17,12 @@ std::optional<Effect> State::dispatch() {
     } else if (!owner.internal() && length > client_caps_.room(owner.client)) {
       // All of its client waits, other clients go on.
       client_caps_.hold_for(owner.client, length);
+      // Lanes that are held for one of its heads wait for others now.
+      for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
+        leaves_.lanes_of(c, owner.client).for_each([this](std::uint32_t l) {
+          lanes_.drop_holds(l);
+        });
+      }
       leaves_.hide(owner.client);
     } else {
       return hand_over(index, key, length);

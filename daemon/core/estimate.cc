@@ -72,7 +72,7 @@ bool State::is_unmeetable(const Submitted& call, const OwnerSpec& spec,
                           std::uint64_t before) const {
   if (spec.deadline.count() == 0 || !spec.lane.valid()) return false;
   const std::uint32_t lane = spec.lane.value();
-  const double rate = lanes_.window(lane).low_rate();
+  const double rate = lanes_.window(lane).low_rate(now_ns);
   if (rate <= 0) return false;  // nothing is known of the lane yet
   const std::uint32_t session = call.session.value();
   const LeafKey key = leaves_.key_of(static_cast<std::uint32_t>(index_of(call.cls)),
@@ -83,20 +83,34 @@ bool State::is_unmeetable(const Submitted& call, const OwnerSpec& spec,
   return ahead / rate + base > static_cast<double>(spec.deadline.count());
 }
 
-// The owners of a call go one behind the other: its last one on a lane is asked for, with the bytes
-// of all; a call of which that one cannot be met is not worth beginning.
+// Owners of a call that are due no later than one of it go before it, and so do those of its own
+// deadline that come first: of each deadline on a lane the last one is asked for.
 Reason State::judge_deadlines(const Submitted& call, std::span<const OwnerSpec> specs) {
-  std::uint64_t owners_late = 0;
-  for (std::size_t i = specs.size(); i-- != 0;) {
-    const OwnerSpec& last = specs[i];
-    const auto of_its_lane = [&last](const OwnerSpec& other) { return other.lane == last.lane; };
-    const auto behind = specs.subspan(i + 1);
-    if (std::ranges::any_of(behind, of_its_lane)) continue;
-    std::uint64_t before = 0;
-    for (const OwnerSpec& other : specs.first(i)) before += of_its_lane(other) ? other.length : 0;
-    if (is_unmeetable(call, last, before)) owners_late += 1;
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].deadline.count() != 0 && specs[i].lane.valid()) scratch_[count++] = i;
   }
-  if (owners_late == 0) return Reason::none;
+  const auto goes_before = [specs](std::uint32_t a, std::uint32_t b) {
+    const OwnerSpec& one = specs[a];
+    const OwnerSpec& other = specs[b];
+    if (one.lane != other.lane) return one.lane.value() < other.lane.value();
+    return one.deadline != other.deadline ? one.deadline < other.deadline : a < b;
+  };
+  std::uint32_t* first = &scratch_[0];
+  if (!std::is_sorted(first, first + count, goes_before)) {
+    std::sort(first, first + count, goes_before);
+  }
+  bool is_late = false;
+  std::uint64_t before = 0;  // bytes of the call, on the lane
+  for (std::uint32_t n = 0; n < count && !is_late; ++n) {
+    const OwnerSpec& spec = specs[scratch_[n]];
+    const OwnerSpec* next = n + 1 < count ? &specs[scratch_[n + 1]] : nullptr;
+    const bool same_lane = next != nullptr && next->lane == spec.lane;
+    const bool is_last = !same_lane || next->deadline != spec.deadline;
+    is_late = is_last && is_unmeetable(call, spec, before);
+    before = same_lane ? before + spec.length : 0;
+  }
+  if (!is_late) return Reason::none;
   if (limits.deadline_mode == DeadlineMode::enforce) return Reason::unmeetable;
   counters.admitted_unmeetable += specs.size();
   return Reason::none;

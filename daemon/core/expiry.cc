@@ -18,8 +18,11 @@ void State::set_expiry(std::uint32_t index, const OwnerSpec& spec) {
   extras.deadline_ns = extras.queue_expiry_ns = 0;
   if (spec.deadline.count() != 0) {
     extras.deadline_ns = later(now_ns, spec.deadline.count());
-    extras.due_key = leaves_.deadlines().key_of(extras.deadline_ns);
-    owner.flags |= kHasExpiry | kDated;
+    owner.flags |= kHasExpiry;
+    if (leaves_.deadlines().can_tell(extras.deadline_ns)) {
+      extras.due_key = leaves_.deadlines().key_of(extras.deadline_ns);
+      owner.flags |= kDated;
+    }
   }
   if (spec.max_queue_wait.count() != 0) {
     extras.queue_expiry_ns = later(now_ns, spec.max_queue_wait.count());

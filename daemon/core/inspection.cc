@@ -164,7 +164,7 @@ LaneTotals State::lane_totals(std::uint32_t index) const {
           Duration{window.base_ns()},
           Duration{window.target_ns()},
           static_cast<std::uint64_t>(window.rate_bytes_per_s()),
-          static_cast<std::uint64_t>(window.low_rate() * 1e9)};
+          static_cast<std::uint64_t>(window.low_rate(now_ns) * 1e9)};
 }
 
 SessionTotals State::session_totals(std::uint32_t index) const {

@@ -22,6 +22,10 @@ class LaneRate {
   void resume(std::int64_t now_ns) {
     if (now_ns - last_ns_ > kLeastPeriod_ns) restart(now_ns);
   }
+  // Nothing has ended in this period for long: nobody has measured until now.
+  bool has_not_begun(std::int64_t now_ns) const {
+    return samples_ == 0 && now_ns - last_ns_ > kRemembered_ns;
+  }
   // Whether the period that ended with the last chunk is complete; chunks that end at the same
   // `now` are in the same period.
   bool is_due(std::int64_t now_ns, std::int64_t least_ns) const {
@@ -43,9 +47,9 @@ class LaneRate {
   double highest() const { return highest_; }
   // The latest period, and the highest of a half to one second in which the window was the limit.
   double latest() const { return latest_; }
-  // The 10th percentile of the last 64 periods in which the window was the limit; before there are
-  // any, the highest; 0 = not known.
-  double low() const { return low_ != 0 ? low_ : highest_; }
+  // The 10th percentile of the last 64 periods in which the window was the limit; 0 = not known:
+  // demand alone says nothing of what the lane could do.
+  double low() const { return low_; }
   double remembered() const { return halves_[0] > halves_[1] ? halves_[0] : halves_[1]; }
 
   std::uint64_t hash(std::uint64_t seed) const;

@@ -128,7 +128,8 @@ std::uint64_t Leaves::bytes_until(const LeafKey& key, std::uint32_t due_key) con
   if (leaf.dated == kNone) return 0;
   const std::uint64_t bytes = deadlines_.bytes_until(leaf.dated, due_key);
   // Of the one that is being handed over only the rest is ahead.
-  const std::uint64_t handed = (*owners_)[leaf.head].handed;
+  const OwnerRecord& head = (*owners_)[leaf.head];
+  const std::uint64_t handed = (head.flags & kHasReturned) != 0 ? 0 : head.handed;
   return bytes > handed ? bytes - handed : 0;
 }
 

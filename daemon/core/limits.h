@@ -68,6 +68,7 @@ struct HardMaxima {
   std::uint32_t sessions = 256;
   std::uint32_t clients = 256;
   std::uint32_t lanes = 64;
+  std::uint32_t slots = 4'096;  // of a session
 };
 
 }  // namespace tentq::core

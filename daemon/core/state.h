@@ -110,16 +110,16 @@ class State {
     return most.owners + most.owners / 16 + 1024;
   }
 
-  // Refused owners that may be waiting to be told: a slot has at most one, so this is enough for as
-  // many sessions of 4,096 slots each.
+  // Refused owners that may be waiting to be told: a slot has at most one.
   static std::uint32_t refusal_capacity(const HardMaxima& most) {
-    return std::max(kMostCallOwners + 1, most.sessions * 4096);
+    return std::max(kMostCallOwners + 1, most.sessions * most.slots);
   }
 
   // Admission (admission.cc).
   Reason judge(const Submitted& call, std::span<const OwnerSpec> specs, const Amounts& total);
   Reason judge_session(const Submitted& call) const;
   Reason judge_owner(const Submitted& call, const OwnerSpec& spec);
+  bool is_repeated(const Submitted& call, const Amounts& total) const;
   Reason judge_room(const Submitted& call, const Amounts& total);
   Reason judge_limits(const Submitted& call, const Amounts& total);
   void admit_or_refuse(const Submitted& call, std::span<const OwnerSpec> specs);

@@ -39,7 +39,7 @@ void LaneWindow::reshape(const WindowShape& shape) {
 }
 
 ChunkMark LaneWindow::hand_over(std::uint64_t bytes, std::uint64_t in_flight, std::int64_t now_ns) {
-  if (in_flight == 0) rate_.resume(now_ns);
+  if (in_flight == 0 || rate_.has_not_begun(now_ns)) rate_.resume(now_ns);
   peak_ = std::max(peak_, in_flight + bytes);
   return {now_ns, epoch_, true, in_flight == 0};
 }

@@ -107,8 +107,11 @@ class LaneWindow {
   // Latency above which the window shrinks; 0 = not known.
   std::int64_t target_ns() const;
   double rate_bytes_per_s() const { return rate_.highest() * 1e9; }
-  // Bytes a nanosecond that the lane does at least, nine times of ten; 0 = not known.
-  double low_rate() const { return rate_.low(); }
+  // Bytes a nanosecond that the lane does at least, nine times of ten; 0 = not known. A bad spell
+  // is over once nothing has been moved for a while.
+  double low_rate(std::int64_t now_ns) const {
+    return now_ns - rate_.last_ns() > kLowRateKept_ns ? 0 : rate_.low();
+  }
 
   void check() const;
   std::uint64_t hash(std::uint64_t seed) const;
@@ -121,6 +124,7 @@ class LaneWindow {
     stale,    // the base is too low: the path has become longer
   };
   static constexpr std::uint32_t kMostDipSamples = 32;
+  static constexpr std::int64_t kLowRateKept_ns = 10'000'000'000;
 
   std::uint64_t ceiling() const;
   std::uint64_t least_bytes() const;  // no window is smaller

@@ -314,5 +314,27 @@ TEST(Admission, MemoryStaysBoundedAndGenerationsTellOwnersApart) {
   EXPECT_EQ(std::unique(seen.begin(), seen.end()), seen.end());
 }
 
+// A slot has one refusal to be told, whatever a session's slots are.
+TEST(Refusals, EverySlotOfEverySessionMayBeRefusedInOneTurn) {
+  WorldShape shape;
+  shape.check = false;
+  shape.maxima = {70'000, 2, 2, 2, 65'536};
+  World world(shape);
+  world.open_lane();
+  for (std::uint32_t s = 0; s < 2; ++s) world.open_session(s, s, 65'536);
+  world.hold_effects = true;
+  for (std::uint32_t s = 0; s < 2; ++s) {
+    for (std::uint32_t ring = 1; ring <= 4; ++ring) {
+      std::vector<OwnerSpec> specs;
+      for (int i = 0; i < 16'383; ++i) specs.push_back(world.spec(s, 4096));
+      world.handle(
+          Submitted{SessionId{s}, static_cast<ClassId>(ring), false, Reason::too_large, specs});
+    }
+  }
+  world.hold_effects = false;
+  world.take_effects();
+  EXPECT_EQ(world.ended.size(), 2u * 4 * 16'383);
+}
+
 }  // namespace
 }  // namespace tentq::core

@@ -76,16 +76,13 @@ TEST(DeadlineOrder, FindsTheSamePlacesAsASortedList) {
   EXPECT_EQ(order.nodes(), 0u);
 }
 
-TEST(DeadlineOrder, FarDeadlinesShareTheLastBucket) {
+TEST(DeadlineOrder, TellsApartWhatIsNearEnough) {
   DeadlineOrder order(16);
   order.advance(5 * kTurn);
-  std::uint32_t root = kNone;
-  const std::uint32_t far = order.key_of(5 * kTurn + 2 * kTurn);
-  EXPECT_EQ(far, order.key_of(std::numeric_limits<std::int64_t>::max()));
-  EXPECT_EQ(order.append(&root, far, 1), kNone);
-  EXPECT_EQ(order.append(&root, order.key_of(5 * kTurn + kTurn / 2), 2), kNone);
-  EXPECT_EQ(order.append(&root, far, 3), 1u);
-  EXPECT_EQ(order.last(root), 3u);
+  EXPECT_TRUE(order.can_tell(5 * kTurn));
+  EXPECT_TRUE(order.can_tell(5 * kTurn + kTurn / 10 * 9));
+  EXPECT_FALSE(order.can_tell(5 * kTurn + kTurn));
+  EXPECT_FALSE(order.can_tell(std::numeric_limits<std::int64_t>::max()));
 }
 
 class DeadlinesInALeaf : public ::testing::Test {
@@ -176,6 +173,23 @@ TEST_F(DeadlinesInALeaf, WhoWaitsBehindADeadlineGrowsOld) {
   world_.cancel(dated);
   for (int i = 0; i < 20; ++i) world_.end_oldest();
   EXPECT_NE(world_.state_of(old), OwnerState::queued) << "an old head was not seen";
+}
+
+// A path that hangs for longer than keys are told apart, and then refuses a chunk.
+TEST_F(DeadlinesInALeaf, FarDeadlinesStandWithThoseThatHaveNone) {
+  const OwnerId far = submit(10h);
+  world_.advance(5min);
+  const OwnerId far_too = submit(10h);
+  const OwnerId near = submit(69min);
+  for (int i = 0; i < 68; ++i) world_.advance(1min);
+  world_.end_oldest();
+  ASSERT_EQ(world_.in_flight.front().chunk.owner, near);
+  world_.end_oldest();
+  ASSERT_EQ(world_.in_flight.front().chunk.owner, far);
+  world_.refuse_chunk(world_.in_flight.front().chunk);
+  for (int i = 0; i < 10; ++i) world_.advance(1min);
+  ASSERT_EQ(world_.in_flight.front().chunk.owner, far);
+  EXPECT_EQ(drain(), std::vector<OwnerId>{far_too});
 }
 
 }  // namespace

@@ -202,5 +202,33 @@ TEST(Dispatch, TimesOfEnqueueDispatchAndCompletionAreReported) {
   EXPECT_EQ(world.ended[1].completed, world.now);
 }
 
+// A lane that waits for the room of a head does so no longer when that head's client may not go.
+TEST(Dispatch, ALaneIsNotHeldForAClientThatIsHidden) {
+  WorldShape shape;
+  shape.limits.client_in_flight_bytes = kMiB;
+  World world(shape);
+  world.open_lane(0, kMiB, 64, 512 * kKiB);
+  world.open_lane(1, 4 * kMiB, 64, 512 * kKiB);
+  world.open_session(0, 0);
+  world.open_session(1, 1);
+  world.submit(1, kUser, 256 * kKiB, 0);
+  world.submit(1, kUser, 512 * kKiB, 0);
+  world.submit(0, kUser, 512 * kKiB, 1);
+  ASSERT_EQ(world.in_flight.size(), 3u);
+  world.hold_effects = true;
+  world.submit(0, kUser, 512 * kKiB, 0);
+  world.submit(1, kUser, 4 * kKiB, 0);
+  world.hold_effects = false;
+  world.take_effects();
+  world.submit(0, kUser, kMiB, 1);  // its client reaches its cap
+  const auto went = [&world](std::uint64_t length) {
+    for (const DispatchChunk& chunk : world.in_flight) {
+      if (chunk.length == length) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(went(4 * kKiB));
+}
+
 }  // namespace
 }  // namespace tentq::core

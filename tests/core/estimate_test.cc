@@ -142,6 +142,80 @@ TEST_F(Estimate, ChangesWhileItRuns) {
   world_->core.check_invariants();
 }
 
+// A lane of which little was asked is not slow.
+TEST_F(Estimate, DemandIsNotTakenForTheRate) {
+  WorldShape shape;
+  shape.limits.deadline_mode = DeadlineMode::enforce;
+  World world(shape);
+  world.open_lane(0, 4 * kMiB, 256, 256 * kKiB);
+  world.open_session(0);
+  for (int i = 0; i < 40; ++i) {  // 4 KiB in 10 us each, one every 0.9 ms
+    world.submit(0, ClassId::standard, 4 * kKiB);
+    world.now += 10us;
+    world.end_oldest();
+    world.now += 890us;
+  }
+  OwnerSpec spec = world.spec(0, kMiB);
+  spec.deadline = 100ms;
+  world.forget();
+  world.submit(0, ClassId::standard, {spec});
+  EXPECT_TRUE(world.ended.empty());
+}
+
+TEST_F(Estimate, ABadSpellIsForgotten) {
+  start(DeadlineMode::enforce);
+  for (int i = 0; i < 600; ++i) world_->submit(0, ClassId::standard, kS);
+  while (!world_->in_flight.empty()) {  // 3 MB/s
+    world_->now += 20ms;
+    world_->end_oldest();
+  }
+  EXPECT_EQ(submit(0, ClassId::standard, 16 * kS, 100ms), Reason::unmeetable);
+  world_->advance(11s);
+  EXPECT_EQ(submit(0, ClassId::standard, 16 * kS, 100ms), Reason::none);
+}
+
+// Nobody measured until now: what came before is no period.
+TEST_F(Estimate, TurnedOnWhileTheLaneIsBusy) {
+  World world;
+  world.open_lane(0, 2 * kS, 2, kS);
+  world.open_session(0);
+  world.advance(1h);
+  for (int i = 0; i < 250; ++i) world.submit(0, ClassId::standard, kS);
+  Limits limits = world.core.limits();
+  limits.deadline_mode = DeadlineMode::enforce;
+  ASSERT_EQ(world.core.set_limits(limits, nullptr), StatusCode::ok);
+  for (int i = 0; i < 200; ++i) {
+    world.now += Duration{kChunk_ns};
+    world.end_oldest();
+  }
+  EXPECT_GT(world.core.lane_totals(LaneId{0}).low_rate_bytes_per_s, 400'000'000u);
+}
+
+TEST_F(Estimate, EveryDeadlineOfACallCounts) {
+  start(DeadlineMode::enforce);
+  const auto call = [this](std::vector<std::pair<std::uint64_t, Duration>> owners, bool replayed) {
+    std::vector<OwnerSpec> specs;
+    for (const auto& [bytes, deadline] : owners) {
+      specs.push_back(world_->spec(0, bytes));
+      specs.back().deadline = deadline;
+    }
+    const std::size_t ended = world_->ended.size();
+    if (replayed) {
+      world_->handle(Submitted{SessionId{0}, ClassId::standard, true, Reason::none, specs});
+    } else {
+      world_->submit(0, ClassId::standard, specs);
+    }
+    return world_->ended.size() == ended ? Reason::none : world_->ended.back().reason;
+  };
+  EXPECT_EQ(call({{512 * kMiB, 1ms}, {kS, Duration{0}}}, false), Reason::unmeetable);
+  EXPECT_EQ(call({{kS, 10ms}, {512 * kMiB, 20ms}}, false), Reason::unmeetable);
+  // The second goes first.
+  EXPECT_EQ(call({{64 * kMiB, 10s}, {kS, 10ms}}, false), Reason::none);
+  serve();
+  // Whoever says that it was admitted before must have had something outstanding then.
+  EXPECT_EQ(call({{512 * kMiB, 1ms}}, true), Reason::unmeetable);
+}
+
 // The estimate is an upper bound: whatever is queued, who was let in by it and is overtaken by
 // nobody that came later, is in time.
 TEST_F(Estimate, WhoWasLetInIsInTime) {

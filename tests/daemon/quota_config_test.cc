@@ -136,6 +136,7 @@ TEST(QuotaConfig, EntriesThatCannotCountAreRefusedWithWhatToDo) {
   says("[{\"uid\": 0}, {\"uid\": \"root\"}]", "quotas[1]", "put both into one entry");
   says("[{\"client\": \"a*\"}, {\"client\": \"ab\"}]", "quotas[1]", "move this one before it");
   says("[{\"client\": \"*\"}, {\"client\": \"ab*\", \"uid\": 1}]", "quotas[1]", "never counts");
+  says("[{\"client\": \"*\"}, {\"uid\": 1}]", "quotas[1]", "never counts");
   says("[{\"uid\": 1}, {\"client\": \"x\", \"uid\": 1}]", "quotas[1]", "never counts");
   says("[{\"uid\": 1, \"over\": \"reject\"}]", "quotas[0]", "no effect");
   EXPECT_EQ(quotas_of("[{\"client\": \"ab\"}, {\"client\": \"a*\"}, {\"client\": \"*\"}]").size(),

@@ -54,7 +54,7 @@ TEST_F(Draining, SigtermFinishesWhatIsQueuedAndTakesNothingNew) {
   Memory memory = allocate_at(client, 16_MiB);
   fill_pattern(memory.bytes(), 4);
   // They are all in the ring when the signal comes, and few of them taken.
-  constexpr std::uint32_t kOwners = 500;
+  constexpr std::uint32_t kOwners = 200;
   Batch batch = submit_much(client, segment, memory, kOwners);
   daemon().signal(SIGTERM);
   // Accepted before it has seen the signal, then refused until it has ended.

@@ -92,7 +92,7 @@ class Metrics : public DaemonFixture {
 };
 
 TEST_F(Metrics, TellOfTransfers) {
-  start_with_metrics();
+  start_with_metrics({{"shm", {{"chunk_bytes", "256KiB"}}}});
   Exporter store(socket(), {.bytes = 1_MiB});
   Client client = attach(socket(), "engine");
   const Segment segment = need(client.open_segment("store"), "open_segment");
