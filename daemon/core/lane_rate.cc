@@ -52,10 +52,11 @@ void LaneRate::add_long(double rate) {
   long_[next_long_] = rate;
   next_long_ = static_cast<std::uint32_t>((next_long_ + 1) % kLongPeriods);
   std::array<double, kLongPeriods> sorted = long_;
-  const auto known = std::ranges::partition(sorted, [](double each) { return each != 0; });
-  const auto count = std::distance(sorted.begin(), known.begin());
+  const auto known =
+      std::partition(sorted.begin(), sorted.end(), [](double each) { return each != 0; });
+  const auto count = std::distance(sorted.begin(), known);
   const auto tenth = sorted.begin() + count / 10;
-  std::nth_element(sorted.begin(), tenth, known.begin());
+  std::nth_element(sorted.begin(), tenth, known);
   low_ = *tenth;
 }
 
