@@ -17,7 +17,6 @@ constexpr std::uint32_t kInternalClass = index_of(ClassId::internal);
 Picker::Picker(const HardMaxima& maxima, const Leaves* leaves, const Lanes* lanes,
                const OwnerTable* owners)
     : clients_(maxima.clients),
-      sessions_(maxima.sessions),
       lane_count_(maxima.lanes),
       leaves_(leaves),
       lanes_(lanes),

@@ -90,7 +90,6 @@ class Picker {
   }
 
   std::uint32_t clients_;
-  std::uint32_t sessions_;
   std::uint32_t lane_count_;
   const Leaves* leaves_;
   const Lanes* lanes_;
