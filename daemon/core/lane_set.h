@@ -31,13 +31,6 @@ class LaneSet {
   }
   bool has(std::uint32_t lane) const { return (words_[lane / 64] & bit_of_lane(lane)) != 0; }
   bool empty() const { return summary_ == 0; }
-  bool meets(const LaneSet& other) const {
-    for (std::uint32_t s = summary_ & other.summary_; s != 0; s &= s - 1) {
-      const std::uint32_t w = static_cast<std::uint32_t>(std::countr_zero(s));
-      if ((words_[w] & other.words_[w]) != 0) return true;
-    }
-    return false;
-  }
   void add_all(const LaneSet& other) {
     summary_ |= other.summary_;
     for (std::uint32_t s = other.summary_; s != 0; s &= s - 1) {

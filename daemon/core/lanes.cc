@@ -32,15 +32,9 @@ void Lanes::follow_window(std::uint32_t index) {
   const LaneWindow& window = windows_[index];
   lane.window_bytes = window.bytes();
   lane.chunk_bytes = window.chunk_bytes();
-  lane.learns = measures_all_ || window.learns();
-  const std::uint64_t before = lane.largest_chunk;
   lane.largest_chunk = std::min({lane.chunk_bytes, lane.window_bytes, std::uint64_t{1} << 40});
+  follow_learning(index);
   share_window(index);
-  if (lane.largest_chunk == before) return;
-  largest_chunk_ = 1;
-  for (const Lane& each : lanes_) {
-    if (each.open) largest_chunk_ = std::max(largest_chunk_, each.largest_chunk);
-  }
 }
 
 void Lanes::share_window(std::uint32_t index) {
@@ -76,7 +70,7 @@ void Lanes::set_policy(Policy policy) {
 void Lanes::measure_all(bool measured) {
   measures_all_ = measured;
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
-    lanes_[i].learns = measured || (lanes_[i].open && windows_[i].learns());
+    if (lanes_[i].open) follow_learning(i);
   }
 }
 

@@ -28,8 +28,6 @@ class Lanes {
   Lane& operator[](std::uint32_t lane) { return lanes_[lane]; }
   const Lane& operator[](std::uint32_t lane) const { return lanes_[lane]; }
   std::uint32_t count() const { return static_cast<std::uint32_t>(lanes_.size()); }
-  // The largest S of any lane; what quanta are counted in.
-  std::uint64_t largest_chunk() const { return largest_chunk_; }
   // `direct` has no windows; only `strict` and `wdrr` know caps, reserves and room of foreground.
   void set_policy(Policy policy);
   // After the limits have changed.
@@ -145,6 +143,9 @@ class Lanes {
   void follow_ready(std::uint32_t index) {
     able_.set(index, (lanes_[index].wanted & lanes_[index].ready) != 0);
   }
+  void follow_learning(std::uint32_t index) {
+    lanes_[index].learns = measures_all_ || windows_[index].learns();
+  }
   // The lane's bounds become what its window says.
   void follow_window(std::uint32_t index);
   // Caps, reserves and the room of foreground, as they are for its window now.
@@ -159,7 +160,6 @@ class Lanes {
   bool ignore_windows_ = false;
   bool classes_count_ = true;
   bool measures_all_ = false;
-  std::uint64_t largest_chunk_ = 1;
   std::int64_t next_resume_ns_ = 0;
   std::uint64_t random_;
 };

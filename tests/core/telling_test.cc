@@ -16,6 +16,12 @@ class Turns {
  public:
   explicit Turns(World* world) : world_(*world) { world_.hold_effects = true; }
 
+  // A lane and a session; what they bring is taken.
+  void begin() {
+    world_.open_lane();
+    world_.open_session(0);
+    urgent();
+  }
   void urgent() {
     while (const auto effect = world_.core.next_urgent_effect()) {
       EXPECT_FALSE(std::holds_alternative<OwnerAdmitted>(*effect));
@@ -41,9 +47,7 @@ class Turns {
 TEST(Telling, WhoEndsInTheSameTurnIsNotToldToBeQueued) {
   World world;
   Turns turns(&world);
-  world.open_lane();
-  world.open_session(0);
-  turns.urgent();
+  turns.begin();
   world.submit(0, kUser, 4 * kKiB);
   turns.urgent();
   turns.end_all_chunks();
@@ -60,9 +64,7 @@ TEST(Telling, WhoEndsInTheSameTurnIsNotToldToBeQueued) {
 TEST(Telling, WhoEndsUntoldIsAdmittedFirst) {
   World world;
   Turns turns(&world);
-  world.open_lane();
-  world.open_session(0);
-  turns.urgent();
+  turns.begin();
   world.submit(0, kUser, 4 * kKiB);
   turns.urgent();
   turns.end_all_chunks();

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <exception>
 #include <numeric>
 #include <string>
 
 #include "tests/bench/statistics.h"
+#include "tests/sim/exit_code.h"
 #include "tests/sim/figures.h"
 #include "tests/sim/parse.h"
 #include "tests/sim/real_run.h"
@@ -121,13 +121,6 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace tentq::sim
 
 int main(int argc, char** argv) {
-  try {
-    return tentq::sim::parse_and_run(argc, argv);
-  } catch (const tentq::sim::ScenarioError& error) {
-    std::fprintf(stderr, "tentq_sim_agreement: %s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "tentq_sim_agreement: %s\n", error.what());
-    return 1;
-  }
+  return tentq::sim::exit_code_of("tentq_sim_agreement",
+                                  [&] { return tentq::sim::parse_and_run(argc, argv); });
 }

@@ -1,10 +1,10 @@
 // tentq-sim: what a scenario leads to under one policy or all of them, in virtual time.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
 #include <string>
 
 #include "proto/version.h"
+#include "tests/sim/exit_code.h"
 #include "tests/sim/figure_names.h"
 #include "tests/sim/help.h"
 #include "tests/sim/parse.h"
@@ -79,13 +79,6 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace tentq::sim
 
 int main(int argc, char** argv) {
-  try {
-    return tentq::sim::parse_and_run(argc, argv);
-  } catch (const tentq::sim::ScenarioError& error) {
-    std::fprintf(stderr, "tentq-sim: %s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "tentq-sim: %s\n", error.what());
-    return 1;
-  }
+  return tentq::sim::exit_code_of("tentq-sim",
+                                  [&] { return tentq::sim::parse_and_run(argc, argv); });
 }
