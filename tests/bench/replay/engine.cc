@@ -97,7 +97,9 @@ std::int64_t Engine::arrival_ns(std::uint32_t request) const {
 
 bool Engine::start_due(std::int64_t now_ns) {
   bool started = false;
-  while (next_ < replay_.trace.size() && jobs_.size() < kMostJobs && arrival_ns(next_) <= now_ns &&
+  // Once per call: what is opened meanwhile nudges.
+  const std::uint64_t end = replay_.open_until[0].load(std::memory_order_acquire);
+  while (next_ < end && jobs_.size() < kMostJobs && arrival_ns(next_) <= now_ns &&
          buffers_.available() >= replay_.trace[next_].blocks.size()) {
     replay_.late_us[next_] = static_cast<double>(now_ns - arrival_ns(next_)) / 1e3;
     jobs_.push_back(Job::request(parts_, buffers_, next_));
@@ -123,9 +125,8 @@ bool Engine::step_all(std::int64_t now_ns) {
 }
 
 void Engine::nudge_others() {
-  const std::uint64_t one = 1;
   for (std::uint32_t i = 0; i < replay_.nudges.size(); ++i) {
-    if (i != number_) (void)!::write(replay_.nudges[i].get(), &one, sizeof(one));
+    if (i != number_) nudge(replay_, i);
   }
 }
 
@@ -133,19 +134,19 @@ void Engine::sleep(std::int64_t now_ns) {
   std::int64_t until = now_ns + kLongestSleepNs;
   if (next_ < replay_.trace.size() && jobs_.size() < kMostJobs) {
     const std::int64_t arrival = arrival_ns(next_);
-    // One that has arrived waits for buffers, that is for a completion.
+    // One that has arrived waits for buffers, that is for a completion, or for a nudge.
     if (arrival > now_ns) until = std::min(until, arrival);
   }
   for (const std::list<Job>* list : {&jobs_, &look_aheads_}) {
     for (const Job& job : *list) until = std::min(until, job.due_ns());
   }
-  const int nudge = replay_.nudges[number_].get();
-  pollfd fds[2] = {{completion_fd_, POLLIN, 0}, {nudge, POLLIN, 0}};
+  const int nudged = replay_.nudges[number_].get();
+  pollfd fds[2] = {{completion_fd_, POLLIN, 0}, {nudged, POLLIN, 0}};
   const std::int64_t left = std::max<std::int64_t>(until - now_ns, 0);
   const timespec timeout = {left / 1'000'000'000, left % 1'000'000'000};
   ::ppoll(fds, 2, &timeout, nullptr);
   std::uint64_t count = 0;
-  if ((fds[1].revents & POLLIN) != 0) (void)!::read(nudge, &count, sizeof(count));
+  if ((fds[1].revents & POLLIN) != 0) (void)!::read(nudged, &count, sizeof(count));
 }
 
 }  // namespace

@@ -89,6 +89,8 @@ class Run {
  private:
   std::uint64_t finished() const;
   void collect_ended(std::list<test::Role*>* running);
+  std::uint64_t part_of_trace(std::uint64_t halves) const;
+  void open_requests();
   void kill_daemon_if_due(std::uint64_t done);
   void show(std::uint64_t done, std::int64_t now_ns);
 
@@ -118,6 +120,7 @@ void Run::start() {
     await_ready(flood_.back());
     flood_.back().channel().send(Order{OrderKind::subject, 0, 0});
   }
+  open_requests();
   replay_.start_ns[0].store(now_ns(), std::memory_order_release);
   for (test::Role& engine : engines_) engine.channel().send(Order{OrderKind::subject, 0, 0});
 }
@@ -158,15 +161,28 @@ void Run::collect_ended(std::list<test::Role*>* running) {
   });
 }
 
-// Evenly over the requests.
+// Requests before this many halves of the stretch between two deaths, which come evenly.
+std::uint64_t Run::part_of_trace(std::uint64_t halves) const {
+  return replay_.trace.size() * halves / (2 * (std::uint64_t{replay_.options.daemon_kills} + 1));
+}
+
+// Up to half a stretch behind the death that comes next: the requests before it are enough for
+// that death to become due.
+void Run::open_requests() {
+  const bool last = daemon_kills_ == replay_.options.daemon_kills;
+  const std::uint64_t until =
+      last ? replay_.trace.size() : part_of_trace(2 * std::uint64_t{daemon_kills_} + 3);
+  replay_.open_until[0].store(until, std::memory_order_release);
+  for (std::uint32_t i = 0; i < replay_.options.engines; ++i) nudge(replay_, i);
+}
+
 void Run::kill_daemon_if_due(std::uint64_t done) {
   if (daemon_kills_ == replay_.options.daemon_kills) return;
-  const std::uint64_t due =
-      replay_.trace.size() * (daemon_kills_ + 1) / (replay_.options.daemon_kills + 1);
-  if (done < due) return;
+  if (done < part_of_trace(2 * std::uint64_t{daemon_kills_} + 2)) return;
   host_.daemon()->kill();
   host_.daemon()->start();
   ++daemon_kills_;
+  open_requests();
   if (!replay_.options.quiet) {
     std::fprintf(stderr, "replay: daemon killed and started again (%u)\n", daemon_kills_);
   }

@@ -67,8 +67,14 @@ struct Replay {
   test::SharedArray<double> foreground_us;                // by request; kNoSample: it read nothing
   test::SharedArray<double> late_us;                      // by request: start behind its arrival
   test::SharedArray<std::atomic<std::int64_t>> start_ns;  // [0]: arrivals count from here
+  // [0]: only requests before this one may be taken up yet. Engines wait here for a death of the
+  // daemon that is due, so that every one falls into the work however fast they are.
+  test::SharedArray<std::atomic<std::uint64_t>> open_until;
   std::vector<shm::Fd> nudges;  // by engine: an eventfd that others write after their writes ended
 };
+
+// Wakes an engine that sleeps. Any process.
+void nudge(const Replay& replay, std::uint32_t engine);
 
 std::string store_name(std::uint32_t store);
 // Places alternate between the Stores.
