@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "proto/cell.h"
+#include "proto/classes.h"
 #include "proto/ids.h"
 #include "proto/status.h"
 #include "proto/units.h"
@@ -28,9 +29,17 @@ struct MemoryRange {
 struct Chunk {
   ChunkId id;
   Op op = Op::read;  // read: remote → local; write: local → remote
+  // Part of what another host reads from `local`: op is write, and `remote.offset` counts from the
+  // start of its READ.
+  bool answer = false;
+  ClassId cls = ClassId::standard;
   LaneId lane;
   MemoryRange local;
+  // On another host: region is invalid and mapped null.
   MemoryRange remote;
+  // On another host: the segment's handle in the link; of an answer the READ's number, as the
+  // transport reported it. Else 0.
+  std::uint64_t peer_handle = 0;
   std::uint64_t length = 0;  // bytes, never 0
 };
 
@@ -39,6 +48,11 @@ enum class ChunkOutcome : std::uint8_t {
   memory_fault,  // touching one side failed
   canceled,      // cancel() was in time; no byte will be touched any more
   failed,        // the transport failed; no byte will be touched any more
+  // The way to the peer broke; no byte will be touched any more, and whether some were written is
+  // not known. It may be posted again.
+  lost,
+  // The peer refused it, or its side failed: `Completion::reason` says why.
+  refused,
 };
 
 // Reported once for every accepted chunk, when the transport no longer touches either range.
@@ -46,6 +60,9 @@ struct Completion {
   ChunkId id;
   std::uint64_t bytes = 0;  // moved
   ChunkOutcome outcome = ChunkOutcome::done;
+  Reason reason = Reason::none;  // of `refused`
+  // The part of its time that it waited at the other host: no delay of the lane.
+  Duration queued_elsewhere{0};
 };
 
 // Why post() took fewer chunks than it was given. `saturated` is transient: nothing was changed for
