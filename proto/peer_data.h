@@ -60,13 +60,11 @@ static_assert(sizeof(PeerData) == 56);
 
 // Size of a data connection's head; 0: no such type there.
 constexpr std::uint32_t peer_head_bytes(PeerMessageType type) {
-  switch (type) {
-    case PeerMessageType::write: return sizeof(PeerWrite);
-    case PeerMessageType::done: return sizeof(PeerDone);
-    case PeerMessageType::read: return sizeof(PeerRead);
-    case PeerMessageType::data: return sizeof(PeerData);
-    default: return 0;
-  }
+  if (type == PeerMessageType::write) return sizeof(PeerWrite);
+  if (type == PeerMessageType::done) return sizeof(PeerDone);
+  if (type == PeerMessageType::read) return sizeof(PeerRead);
+  if (type == PeerMessageType::data) return sizeof(PeerData);
+  return 0;
 }
 
 }  // namespace tentq

@@ -1,5 +1,5 @@
-// proto/README.md is the byte format's specification: every row of its tables must be what the code
-// does, every struct must be there, and every byte of it accounted for.
+// proto/README.md and proto/peer.md are the byte format's specification: every row of their tables
+// must be what the code does, every struct must be there, and every byte of it accounted for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,13 +9,22 @@
 #include <map>
 #include <sstream>
 
+#include "tests/proto/peer_struct_tables.h"
 #include "tests/proto/struct_tables.h"
 
 namespace tentq {
 namespace {
 
-std::string readme() {
-  std::ifstream file(TENTQ_PROTO_README);
+struct Document {
+  const char* name;
+  const char* path;
+  std::vector<StructTable> (*structs)();
+};
+const Document kReadme{"README", TENTQ_PROTO_README, all_structs};
+const Document kPeers{"peer", TENTQ_PROTO_PEERS, peer_structs};
+
+std::string text_of(const Document& document) {
+  std::ifstream file(document.path);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -41,9 +50,9 @@ bool is_number(const std::string& text) {
 }
 
 // Tables under `### Name, N bytes`, in the order of the file; gaps are rows named "–".
-std::vector<StructTable> documented() {
+std::vector<StructTable> documented(const Document& document) {
   std::vector<StructTable> tables;
-  std::stringstream text(readme());
+  std::stringstream text(text_of(document));
   for (std::string line; std::getline(text, line);) {
     char name[64];
     std::size_t size = 0;
@@ -61,17 +70,25 @@ std::vector<StructTable> documented() {
   return tables;
 }
 
-TEST(LayoutDocument, EveryStructIsDescribedExactlyOnce) {
+class LayoutDocument : public testing::TestWithParam<Document> {
+ protected:
+  std::vector<StructTable> documented() const { return tentq::documented(GetParam()); }
+  std::vector<StructTable> structs() const { return GetParam().structs(); }
+};
+INSTANTIATE_TEST_SUITE_P(Documents, LayoutDocument, testing::Values(kReadme, kPeers),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_P(LayoutDocument, EveryStructIsDescribedExactlyOnce) {
   std::map<std::string, int> times;
   for (const StructTable& table : documented()) ++times[table.name];
-  for (const StructTable& table : all_structs()) EXPECT_EQ(times[table.name], 1) << table.name;
-  EXPECT_EQ(times.size(), all_structs().size());
+  for (const StructTable& table : structs()) EXPECT_EQ(times[table.name], 1) << table.name;
+  EXPECT_EQ(times.size(), structs().size());
 }
 
-TEST(LayoutDocument, EveryRowIsWhatTheCodeDoes) {
+TEST_P(LayoutDocument, EveryRowIsWhatTheCodeDoes) {
   std::map<std::string, StructTable> described;
   for (const StructTable& table : documented()) described[table.name] = table;
-  for (const StructTable& actual : all_structs()) {
+  for (const StructTable& actual : structs()) {
     StructTable& table = described[actual.name];
     EXPECT_EQ(table.size, actual.size) << actual.name;
     std::erase_if(table.fields, [](const FieldRow& row) { return row.name == "–"; });
@@ -85,7 +102,7 @@ TEST(LayoutDocument, EveryRowIsWhatTheCodeDoes) {
   }
 }
 
-TEST(LayoutDocument, RowsLeaveNoByteUnaccounted) {
+TEST_P(LayoutDocument, RowsLeaveNoByteUnaccounted) {
   for (const StructTable& table : documented()) {
     std::size_t next = 0;
     for (const FieldRow& row : table.fields) {
@@ -97,15 +114,15 @@ TEST(LayoutDocument, RowsLeaveNoByteUnaccounted) {
 }
 
 // Messages have no hidden bytes at all: what is compared or sent is what is named.
-TEST(LayoutDocument, MessagesHaveNoPadding) {
+TEST_P(LayoutDocument, MessagesHaveNoPadding) {
   for (const StructTable& table : documented()) {
     if (table.fields.empty() || table.fields.front().name != "header") continue;
     for (const FieldRow& row : table.fields) EXPECT_NE(row.name, "–") << table.name;
   }
 }
 
-TEST(LayoutDocument, FieldsLieAtMultiplesOfTheirSize) {
-  for (const StructTable& table : all_structs()) {
+TEST_P(LayoutDocument, FieldsLieAtMultiplesOfTheirSize) {
+  for (const StructTable& table : structs()) {
     for (const FieldRow& row : table.fields) {
       if (row.size == 1 || row.size == 2 || row.size == 4 || row.size == 8) {
         EXPECT_EQ(row.offset % row.size, 0u) << table.name << "." << row.name;
@@ -126,8 +143,8 @@ void expect_listed(const std::string& text, const char* name) {
   EXPECT_LE(sizeof(Message), kLargestMessage) << name;
 }
 
-TEST(LayoutDocument, EveryMessageIsListedWithItsNumber) {
-  const std::string text = readme();
+TEST(LayoutOfMessages, EveryOneIsListedWithItsNumber) {
+  const std::string text = text_of(kReadme);
 #define TENTQ_LISTED(message) expect_listed<message>(text, #message)
   TENTQ_LISTED(Hello);
   TENTQ_LISTED(Welcome);
@@ -153,8 +170,48 @@ TEST(LayoutDocument, EveryMessageIsListedWithItsNumber) {
 #undef TENTQ_LISTED
 }
 
-TEST(LayoutDocument, HashAndMagicNumbersAreTodays) {
-  const std::string text = readme();
+template <class Message>
+void expect_peers_list(const std::string& text, const char* name) {
+  char row[96];
+  std::snprintf(row, sizeof row, "| %u | %s |", static_cast<unsigned>(Message::kType), name);
+  EXPECT_NE(text.find(row), std::string::npos) << row;
+  const std::uint32_t bytes =
+      std::max(peer_message_bytes(Message::kType), peer_head_bytes(Message::kType));
+  EXPECT_EQ(bytes, sizeof(Message)) << name;
+}
+
+TEST(LayoutOfMessages, EveryOneOfPeersIsListedWithItsNumber) {
+  const std::string text = text_of(kPeers);
+#define TENTQ_LISTED(message) expect_peers_list<message>(text, #message)
+  TENTQ_LISTED(PeerHello);
+  TENTQ_LISTED(PeerProof);
+  TENTQ_LISTED(PeerReady);
+  TENTQ_LISTED(PeerRefused);
+  TENTQ_LISTED(PeerPing);
+  TENTQ_LISTED(PeerPong);
+  TENTQ_LISTED(PeerOpenSegment);
+  TENTQ_LISTED(PeerSegment);
+  TENTQ_LISTED(PeerCloseSegment);
+  TENTQ_LISTED(PeerListRegions);
+  TENTQ_LISTED(PeerRegions);
+  TENTQ_LISTED(PeerNotify);
+  TENTQ_LISTED(PeerNotified);
+  TENTQ_LISTED(PeerFence);
+  TENTQ_LISTED(PeerFenced);
+  TENTQ_LISTED(PeerDemand);
+  TENTQ_LISTED(PeerGrant);
+  TENTQ_LISTED(PeerWrite);
+  TENTQ_LISTED(PeerDone);
+  TENTQ_LISTED(PeerRead);
+  TENTQ_LISTED(PeerData);
+#undef TENTQ_LISTED
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "0x%016" PRIx64, kPeerMagic);
+  EXPECT_NE(text.find(digits), std::string::npos) << digits;
+}
+
+TEST(LayoutOfMessages, HashAndMagicNumbersAreTodays) {
+  const std::string text = text_of(kReadme);
   for (const std::uint64_t number : {kLayoutHash, kStaMagic, kHelloMagic}) {
     char digits[32];
     std::snprintf(digits, sizeof digits, "0x%016" PRIx64, number);

@@ -230,8 +230,6 @@ inline std::vector<StructTable> query_messages() {
   };
 }
 
-#undef TENTQ_FIELD
-
 inline std::vector<StructTable> all_structs() {
   std::vector<StructTable> all;
   for (const auto& part :
