@@ -208,8 +208,10 @@ struct PeerFenced {
 };
 static_assert(sizeof(PeerFence) == 24 && sizeof(PeerFenced) == 24);
 
-// Receiver credits. All amounts are bytes and cumulative since both epochs met, so that a message
-// may be lost, doubled or overtaken.
+// Receiver credits. Limit, sent and freed are bytes, cumulative in a life of the credit, so that a
+// message may be lost, doubled or overtaken. The high half of a nonce numbers the life: it ends
+// when the receiver was silent for too long, and its grants are void with it. The low half numbers
+// the demand in it. See daemon/core/credits.
 enum class CreditPool : std::uint32_t { user = 0, internal = 1 };
 
 struct PeerDemand {
@@ -217,15 +219,16 @@ struct PeerDemand {
   PeerHeader header;
   std::uint64_t sender_epoch = 0;    // epoch_random of the sender of data
   std::uint64_t receiver_epoch = 0;  // as the sender knows it
-  std::uint64_t nonce = 0;           // of the sender's life as a sender; repeated in grants
+  std::uint64_t nonce = 0;           // rises with each demand; repeated in grants
   CreditPool pool{};
   std::uint32_t uplink_busy = 0;  // 1: it could not use more now
   std::uint64_t sent = 0;         // with what was voided
   std::uint64_t freed = 0;
-  std::uint64_t oldest_ns = 0;             // age of the oldest that waits
+  std::uint64_t uncredited = 0;  // in flight beside `sent`: of earlier lives, or without credit
+  std::uint64_t oldest_ns = 0;   // age of the oldest that waits
   std::uint64_t wanted[kMaxClasses] = {};  // queued, by class
 };
-static_assert(sizeof(PeerDemand) == 16 + 24 + 8 + 24 + 8 * kMaxClasses);
+static_assert(sizeof(PeerDemand) == 16 + 24 + 8 + 32 + 8 * kMaxClasses);
 
 struct PeerGrant {
   static constexpr PeerMessageType kType = PeerMessageType::grant;
@@ -236,8 +239,9 @@ struct PeerGrant {
   CreditPool pool{};
   std::uint32_t ttl_ms = 0;
   std::uint64_t limit = 0;
+  std::uint64_t window = 0;  // that the sender has when it hears nothing more
 };
-static_assert(sizeof(PeerGrant) == 56);
+static_assert(sizeof(PeerGrant) == 64);
 
 // Size of a control connection's message; 0: no such type there.
 constexpr std::uint32_t peer_message_bytes(PeerMessageType type) {
