@@ -15,7 +15,7 @@ Reason reason_of(ChunkOutcome outcome) {
     case ChunkOutcome::memory_fault: return Reason::memory_fault;
     case ChunkOutcome::canceled: return Reason::canceled;
     case ChunkOutcome::failed: return Reason::transport_error;
-    case ChunkOutcome::lost: return Reason::peer_lost;
+    case ChunkOutcome::lost:
     case ChunkOutcome::refused: break;
   }
   return Reason::transport_error;
@@ -82,6 +82,10 @@ bool Executor::reap(Time now) {
     TENTQ_CHECK(in_flight_ >= count);
     in_flight_ -= count;
     for (const Completion& done : std::span(completions_).first(count)) {
+      if (done.outcome == ChunkOutcome::lost) {
+        core_.handle(core::ChunkLost{done.id}, now);
+        continue;
+      }
       const Reason reason =
           done.outcome == ChunkOutcome::refused ? done.reason : reason_of(done.outcome);
       core_.handle(core::ChunkEnded{done.id, done.bytes, reason, done.queued_elsewhere}, now);

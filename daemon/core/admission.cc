@@ -71,6 +71,7 @@ Reason State::judge_owner(const Submitted& call, const OwnerSpec& spec) {
   if (spec.internal != is_internal(call.cls)) return Reason::not_permitted;
   if (spec.deadline < Duration{0} || spec.max_queue_wait < Duration{0}) return Reason::invalid_cell;
   if (spec.lane.valid() && !lanes_.is_open(spec.lane)) return Reason::no_route;
+  if (spec.lane.valid() && lanes_[spec.lane.value()].given_up) return Reason::peer_lost;
   const std::uint32_t session = call.session.value();
   if (spec.lane.valid()) {
     leaves_.prefetch_tail(leaves_.key_of(static_cast<std::uint32_t>(index_of(call.cls)),
@@ -209,6 +210,7 @@ void State::admit_one(const Submitted& call, const OwnerSpec& spec, std::uint32_
     enter_leaf(index, false);
   } else {
     owners.extras(index).segment = spec.remote_segment.value();
+    owners.extras(index).without_route = spec.without_route;
     move<OwnerAction::admit_unrouted>(owner);
     enter_list(&unrouted_[owner.cls], index);
     unasked_.push(owners.id(index));

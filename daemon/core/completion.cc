@@ -49,9 +49,7 @@ void State::on(const ChunkRefused& event) {
   }
   const std::uint32_t index = event.chunk.owner.index;
   OwnerRecord& owner = owners[index];
-  counters.requeues += 1;
-  take_from_flight(owner, chunks_[chunk].length);
-  owner.in_flight -= 1;
+  take_back(index, chunk);
   const bool first = lanes_.pause(owner.lane, now_ns);
   if (owner.state == OwnerState::draining) {
     chunks_.remove(&owner.chunks, chunk);
@@ -59,13 +57,45 @@ void State::on(const ChunkRefused& event) {
     settle(index);
     return;
   }
-  if (first && owner.refusals >= std::min(limits.retry_attempts, 255u)) {
+  const bool lost = lanes_[owner.lane].given_up;
+  if (lost || (first && owner.refusals >= std::min(limits.retry_attempts, 255u))) {
     chunks_.remove(&owner.chunks, chunk);
-    end_early(index, TaskState::failed, Reason::transport_error);
+    end_early(index, TaskState::failed, lost ? Reason::peer_lost : Reason::transport_error);
     return;
   }
   if (first) owner.refusals += 1;
   requeue(index, chunk);
+}
+
+// The lane is away as a rule, and waits for its own reasons: nothing pauses, nothing is counted
+// against the owner.
+void State::on(const ChunkLost& event) {
+  const std::uint32_t chunk = find_chunk(event.chunk);
+  if (chunk == kNone) {
+    counters.stale_completions += 1;
+    return;
+  }
+  const std::uint32_t index = event.chunk.owner.index;
+  OwnerRecord& owner = owners[index];
+  take_back(index, chunk);
+  if (owner.state == OwnerState::draining) {
+    chunks_.remove(&owner.chunks, chunk);
+    owner.flags |= kAnyFailed;
+    settle(index);
+  } else if (lanes_[owner.lane].given_up) {
+    chunks_.remove(&owner.chunks, chunk);
+    end_early(index, TaskState::failed, Reason::peer_lost);
+  } else {
+    requeue(index, chunk);
+  }
+}
+
+// The chunk is nobody's for a moment.
+void State::take_back(std::uint32_t index, std::uint32_t chunk) {
+  OwnerRecord& owner = owners[index];
+  counters.requeues += 1;
+  take_from_flight(owner, chunks_[chunk].length);
+  owner.in_flight -= 1;
 }
 
 void State::requeue(std::uint32_t index, std::uint32_t chunk) {

@@ -50,7 +50,7 @@ struct OwnerView {
 // The one thing that an owner waits for.
 enum class WaitCause : std::uint8_t {
   none,           // it is in flight
-  route,          // its segment is not reachable yet
+  route,          // its segment is not reachable yet, or not any more
   window,         // its lane's window is full
   class_cap,      // its class has as much in flight on the lane as it may have
   reserve,        // what is left of the window is kept for other classes
@@ -96,6 +96,7 @@ struct LaneTotals {
   std::uint64_t window_bytes = 0;
   std::uint32_t window_chunks = 0;
   std::uint64_t chunk_bytes = 0;
+  bool away = false;  // the way to its host is broken
   // What the window has learnt; 0 = not known yet.
   bool adaptive = false;
   std::uint64_t floor_bytes = 0;

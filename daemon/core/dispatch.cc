@@ -94,6 +94,7 @@ std::optional<Effect> State::hand_over(std::uint32_t index, const LeafKey& key,
   told.chunk = chunks_.id(chunk, owners.id(index));
   told.lane = LaneId{owner.lane};
   told.session = SessionId{owner.session};
+  told.cls = owner.class_id();
   told.op = owner.op();
   told.local_region = RegionIndex{owner.local_region};
   told.remote_region = RegionIndex{owner.remote_region};

@@ -13,6 +13,7 @@ struct DispatchChunk {
   ChunkId chunk;
   LaneId lane;
   SessionId session;
+  ClassId cls = ClassId::standard;
   Op op = Op::read;
   RegionIndex local_region;
   RegionIndex remote_region;

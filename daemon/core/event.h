@@ -43,6 +43,8 @@ struct OwnerSpec {
   Duration deadline{0};        // from now; 0 = none
   Duration max_queue_wait{0};  // from now; 0 = none
   std::uint64_t cookie = 0;
+  // Why it fails when its route is not known within the budget.
+  Reason without_route = Reason::no_route;
 };
 
 struct SessionOpened {
@@ -107,6 +109,11 @@ struct ChunkEnded {
 struct ChunkRefused {
   ChunkId chunk;
 };
+// The way to another host broke while the chunk was on it. Nothing touches its memory any more, and
+// whether some of its bytes arrived is not known: back to the head, to be moved again.
+struct ChunkLost {
+  ChunkId chunk;
+};
 // The session's counters in REQ, as read after ReclaimCredit or with a wish.
 struct CreditConsumed {
   SessionId session;
@@ -143,6 +150,15 @@ struct LaneWindowChanged {
   std::uint64_t chunk_bytes = 0;
   WindowRules rules{};
 };
+// The way to the other host is broken. What is queued stays, and nothing is handed over, until
+// LaneBack; then it goes on. Chunks in flight come back by themselves. Once the route budget is
+// spent, what is queued fails with `peer_lost`, and whatever still comes for the lane at once.
+struct LaneAway {
+  LaneId lane;
+};
+struct LaneBack {
+  LaneId lane;
+};
 // A transport has met resistance. Goes before the ends of the chunks that met it.
 enum class PressureKind : std::uint8_t {
   saturated,    // it took less than it was given
@@ -161,9 +177,10 @@ struct ResumeRequested {};
 struct ShutdownRequested {};
 struct Tick {};
 
-using Event = std::variant<Submitted, ChunkEnded, ChunkRefused, CancelRequested, RouteResolved,
-                           RouteFailed, CreditConsumed, CreditWanted, SessionOpened, SessionClosed,
-                           ClientChanged, LaneOpened, LaneWindowChanged, LanePressure,
-                           DrainRequested, ResumeRequested, ShutdownRequested, Tick>;
+using Event =
+    std::variant<Submitted, ChunkEnded, ChunkRefused, ChunkLost, CancelRequested, RouteResolved,
+                 RouteFailed, CreditConsumed, CreditWanted, SessionOpened, SessionClosed,
+                 ClientChanged, LaneOpened, LaneWindowChanged, LaneAway, LaneBack, LanePressure,
+                 DrainRequested, ResumeRequested, ShutdownRequested, Tick>;
 
 }  // namespace tentq::core

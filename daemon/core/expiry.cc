@@ -68,7 +68,7 @@ void State::expire(std::uint32_t index) {
   } else if ((owner.flags & kHasExpiry) != 0 && due == extras.queue_expiry_ns) {
     end_early(index, TaskState::timeout, Reason::max_queue_wait);
   } else {
-    end_early(index, TaskState::failed, Reason::no_route);
+    end_early(index, TaskState::failed, extras.without_route);
   }
 }
 
@@ -85,7 +85,8 @@ bool State::expire_some() {
 std::optional<Time> State::next_deadline() const {
   if (more_to_do_) return time_from_ns(now_ns);
   std::int64_t first = 0;
-  for (const std::int64_t when : {wheel_.next_ns(), lanes_.next_resume_ns(), credit_.next_ns()}) {
+  for (const std::int64_t when :
+       {wheel_.next_ns(), lanes_.next_resume_ns(), lanes_.next_give_up_ns(), credit_.next_ns()}) {
     if (when != 0 && (first == 0 || when < first)) first = when;
   }
   if (first == 0) return std::nullopt;

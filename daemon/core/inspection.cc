@@ -38,7 +38,9 @@ Explanation State::explain(std::uint32_t index) const {
   explanation.owner = view(index);
   explanation.cause = wait_cause(owner, index);
   if (explanation.cause == WaitCause::route) {
-    explanation.not_before = time_from_ns(owner.enqueued_ns) + limits.route_budget;
+    const bool away = owner.lane != LaneId::kInvalid;
+    const std::int64_t since = away ? lanes_[owner.lane].away_since_ns : owner.enqueued_ns;
+    explanation.not_before = time_from_ns(since) + limits.route_budget;
   }
   if (owner.lane == LaneId::kInvalid) return explanation;
   const Lane& lane = lanes_[owner.lane];
@@ -78,6 +80,7 @@ WaitCause State::wait_cause(const OwnerRecord& owner, std::uint32_t index) const
     case OwnerState::failed:
     case OwnerState::canceled: return WaitCause::none;
   }
+  if (lanes_[owner.lane].away) return WaitCause::route;
   if (lanes_[owner.lane].paused_until_ns != 0) return WaitCause::backoff;
   if (leaves_.leaf(leaves_.key_of(owner)).head != index) return WaitCause::order;
   const WaitCause cause = lane_cause(owner);
@@ -159,6 +162,7 @@ LaneTotals State::lane_totals(std::uint32_t index) const {
           lane.window_bytes,
           lane.window_chunks,
           lane.chunk_bytes,
+          lane.away,
           window.adaptive(),
           window.floor_bytes(),
           Duration{window.base_ns()},

@@ -162,6 +162,8 @@ void State::check_flight(const Sums& sums) const {
       reserved += lane.classes[c].reserve;
       TENTQ_CHECK(lane.held || lane.classes[c].need == 0);
     }
+    TENTQ_CHECK(!lane.away || lane.ready == 0);
+    TENTQ_CHECK(!lane.given_up || (lane.away && lane.queued_owners == 0));
     TENTQ_CHECK(lanes_.able().has(l) == ((lane.wanted & lane.ready) != 0));
     TENTQ_CHECK(bytes == lane.in_flight_bytes && reserved == lane.reserved);
     TENTQ_CHECK(lane.classes_with_room() == lane.classes_one_by_one());

@@ -42,13 +42,16 @@ struct Lane {
   bool capped = false;                // a class has a cap
   bool held = false;                  // something needs more room than there is
   bool learns = false;                // its window measures chunks
+  bool away = false;                  // the way to its host is broken
+  bool given_up = false;              // and the route budget is spent: nothing may wait for it
   std::int64_t paused_until_ns = 0;   // 0 = not paused
   std::uint64_t queued_owners = 0;    // with something to hand over
   std::uint64_t largest_chunk = 0;    // S, or all of a window that is smaller; at most 1 TiB
   std::uint64_t chunk_bytes = 0;      // S
   std::uint64_t internal_bytes = 0;   // part of in_flight_bytes
   std::uint32_t internal_chunks = 0;  // part of in_flight_chunks
-  std::uint32_t pauses = 0;           // in a row, without a chunk that ended well
+  std::int64_t away_since_ns = 0;
+  std::uint32_t pauses = 0;  // in a row, without a chunk that ended well
   std::uint64_t internal_need = 0;
   std::array<ClassOnLane, kMaxClasses> classes{};  // of users; of internal work `queued` alone
 

@@ -1,15 +1,20 @@
 // Windows, holds and pauses of lanes.
 #include "daemon/core/lanes.h"
 
+#include "daemon/core/wheel.h"
+
 namespace tentq::core {
 
 Lanes::Lanes(std::uint32_t count, const Limits* limits, std::uint64_t seed)
-    : limits_(limits), lanes_(count), windows_(count), random_(seed) {}
+    : limits_(limits), lanes_(count), windows_(count), random_(seed) {
+  away_.reserve(count);
+}
 
 void Lanes::open(LaneId id, const WindowShape& shape, std::uint32_t window_chunks,
                  std::int64_t now_ns) {
   TENTQ_CHECK(id.value() < lanes_.size());
   lanes_[id.value()].open = true;
+  come_back(id.value());
   windows_[id.value()].start(shape, now_ns);
   reshape(id, shape, window_chunks);
 }
@@ -85,7 +90,7 @@ LaneSet Lanes::ready_for_internal(const LaneSet& lanes) const {
   lanes.for_each([this, &ready](std::uint32_t index) {
     const Lane& lane = lanes_[index];
     const std::uint64_t need = std::max<std::uint64_t>(1, lane.internal_need);
-    if (lane.open && lane.paused_until_ns == 0 && fits(index, need, kInternalClass))
+    if (lane.open && !lane.away && lane.paused_until_ns == 0 && fits(index, need, kInternalClass))
       ready.add(index);
   });
   return ready;
@@ -99,6 +104,41 @@ void Lanes::hold_for(std::uint32_t index, std::uint64_t bytes, std::uint32_t cls
   }
   refresh(index);
   TENTQ_CHECK(!fits(index, bytes, cls));
+}
+
+bool Lanes::leave(std::uint32_t index, std::int64_t now_ns) {
+  Lane& lane = lanes_[index];
+  if (lane.away) return false;
+  lane.away = true;
+  lane.away_since_ns = now_ns;
+  away_.push_back(index);
+  refresh(index);
+  return true;
+}
+
+bool Lanes::come_back(std::uint32_t index) {
+  Lane& lane = lanes_[index];
+  if (!lane.away) return false;
+  lane.away = lane.given_up = false;
+  std::erase(away_, index);
+  refresh(index);
+  return true;
+}
+
+void Lanes::give_up(std::uint32_t index) {
+  lanes_[index].given_up = true;
+  std::erase(away_, index);
+}
+
+// Those that left first are first.
+std::uint32_t Lanes::next_to_give_up(std::int64_t now_ns) const {
+  const std::int64_t due = next_give_up_ns();
+  return due != 0 && due <= now_ns ? away_.front() : kNone;
+}
+
+std::int64_t Lanes::next_give_up_ns() const {
+  if (away_.empty()) return 0;
+  return later(lanes_[away_.front()].away_since_ns, limits_->route_budget.count());
 }
 
 bool Lanes::pause(std::uint32_t index, std::int64_t now_ns) {

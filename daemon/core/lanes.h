@@ -116,6 +116,16 @@ class Lanes {
     refresh(lane);
   }
 
+  // The way is broken, or there again. False if nothing changes.
+  bool leave(std::uint32_t lane, std::int64_t now_ns);
+  bool come_back(std::uint32_t lane);
+  // A lane whose route budget is spent while it is away, and that was not given up yet: kNone when
+  // there is none.
+  std::uint32_t next_to_give_up(std::int64_t now_ns) const;
+  void give_up(std::uint32_t lane);
+  // When the next budget is spent; 0 = no lane is away that was not given up.
+  std::int64_t next_give_up_ns() const;
+
   // A refusal: pauses the lane, twice as long as the last time. False if it pauses already.
   bool pause(std::uint32_t lane, std::int64_t now_ns);
   void chunk_ended_well(std::uint32_t lane) { lanes_[lane].pauses = 0; }
@@ -133,7 +143,7 @@ class Lanes {
   void refresh(std::uint32_t index) {
     Lane& lane = lanes_[index];
     std::uint8_t ready = 0;
-    if (lane.open && lane.paused_until_ns == 0) {
+    if (lane.open && !lane.away && lane.paused_until_ns == 0) {
       ready = ignore_windows_ ? kClientClassMask : lane.classes_with_room();
     }
     if (ready == lane.ready) return;
@@ -161,6 +171,7 @@ class Lanes {
   bool classes_count_ = true;
   bool measures_all_ = false;
   std::int64_t next_resume_ns_ = 0;
+  std::vector<std::uint32_t> away_;  // lanes that are away and not given up; has room for all
   std::uint64_t random_;
 };
 

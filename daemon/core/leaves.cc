@@ -154,6 +154,18 @@ void Leaves::became_empty(const LeafKey& key) {
   if (!is_hidden(key.cls, key.client)) leave_class(key.cls, key.lane);
 }
 
+bool Leaves::any_leaf(std::uint32_t lane, LeafKey* key) const {
+  const auto any = [](std::uint32_t) { return true; };
+  for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
+    const std::uint32_t client = clients_on_.next(lane_row(c, lane), 0, any);
+    if (client == kNone) continue;
+    *key = {c, client, next_session(c, client, 0, lane), lane};
+    TENTQ_CHECK(key->session != kNone && leaf(*key).count != 0);
+    return true;
+  }
+  return false;
+}
+
 void Leaves::hide(std::uint32_t client) {
   TENTQ_CHECK(hidden_[client] == 0);
   hidden_[client] = 1;

@@ -120,6 +120,8 @@ class Leaves {
   bool has_session(std::uint32_t cls, std::uint32_t client, std::uint32_t session) const {
     return sessions_filled_.has(row(cls, client), session);
   }
+  // A leaf of the lane that is not empty, hidden or not; false when there is none.
+  bool any_leaf(std::uint32_t lane, LeafKey* key) const;
   // Every leaf of the class that is not empty.
   template <class Use>
   void for_each_leaf(std::uint32_t cls, const Use& use) const {

@@ -106,9 +106,10 @@ struct OwnerExtras {
   std::uint32_t next = kNone;        // in its bucket
   std::uint32_t prev = kNone;
   std::uint32_t bucket = 0;
-  std::uint32_t segment = 0;       // while its route is not known
-  std::uint32_t returned = kNone;  // chunks that were refused; list in the chunk table
-  std::uint32_t due_key = 0;       // DeadlineOrder's of its deadline
+  std::uint32_t segment = 0;                // while its route is not known
+  std::uint32_t returned = kNone;           // chunks that were refused; list in the chunk table
+  std::uint32_t due_key = 0;                // DeadlineOrder's of its deadline
+  Reason without_route = Reason::no_route;  // why it fails without one
 };
 
 namespace detail {

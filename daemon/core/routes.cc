@@ -2,6 +2,12 @@
 #include "daemon/core/state.h"
 
 namespace tentq::core {
+namespace {
+
+// Bounds the work of one event; the rest follows with the next one, which is due at once.
+constexpr std::uint32_t kMostGivenUp = 1024;
+
+}  // namespace
 
 void State::on(const LaneOpened& event) {
   const WindowShape shape{event.window_bytes, event.chunk_bytes, event.rules};
@@ -14,6 +20,29 @@ void State::on(const LaneWindowChanged& event) {
   lanes_.reshape(event.lane, shape, event.window_chunks);
 }
 
+void State::on(const LaneAway& event) {
+  if (lanes_.is_open(event.lane)) lanes_.leave(event.lane.value(), now_ns);
+}
+
+void State::on(const LaneBack& event) {
+  if (lanes_.is_open(event.lane)) lanes_.come_back(event.lane.value());
+}
+
+// Ends what waits for lanes whose way has been broken for too long. Returns whether more is to end.
+bool State::give_up_some() {
+  for (std::uint32_t budget = kMostGivenUp; budget != 0; --budget) {
+    const std::uint32_t lane = lanes_.next_to_give_up(now_ns);
+    if (lane == kNone) return false;
+    LeafKey key;
+    if (leaves_.any_leaf(lane, &key)) {
+      end_early(leaves_.leaf(key).head, TaskState::failed, Reason::peer_lost);
+    } else {
+      lanes_.give_up(lane);
+    }
+  }
+  return true;
+}
+
 void State::on(const LanePressure& event) {
   if (!lanes_.is_open(event.lane)) return;
   lanes_.press(event.lane, event.kind, event.recommended_bytes, now_ns);
@@ -22,8 +51,8 @@ void State::on(const LanePressure& event) {
 void State::on(const RouteResolved& event) {
   const std::uint32_t index = owners.find(event.owner);
   if (index == kNone || owners[index].state != OwnerState::route_pending) return;
-  if (!lanes_.is_open(event.lane)) {
-    end_early(index, TaskState::failed, Reason::no_route);
+  if (!lanes_.is_open(event.lane) || lanes_[event.lane.value()].given_up) {
+    end_early(index, TaskState::failed, owners.extras(index).without_route);
     return;
   }
   OwnerRecord& owner = owners[index];

@@ -32,6 +32,7 @@ class State {
   void on(const Submitted& event);          // admission.cc
   void on(const ChunkEnded& event);         // completion.cc
   void on(const ChunkRefused& event);       // completion.cc
+  void on(const ChunkLost& event);          // completion.cc
   void on(const CancelRequested& event);    // ending.cc
   void on(const RouteResolved& event);      // routes.cc
   void on(const RouteFailed& event);        // routes.cc
@@ -42,6 +43,8 @@ class State {
   void on(const ClientChanged& event);      // attachment.cc
   void on(const LaneOpened& event);         // routes.cc
   void on(const LaneWindowChanged& event);  // routes.cc
+  void on(const LaneAway& event);           // routes.cc
+  void on(const LaneBack& event);           // routes.cc
   void on(const LanePressure& event);       // routes.cc
   void on(const DrainRequested& event);     // drain.cc
   void on(const ResumeRequested& event);    // drain.cc
@@ -54,6 +57,7 @@ class State {
     lanes_.advance(now_ns);
     more_to_do_ =
         (wheel_.is_due(now_ns) && expire_some()) || (sessions_.purging() != 0 && purge_some());
+    if (lanes_.next_to_give_up(now_ns) != kNone) more_to_do_ = give_up_some() || more_to_do_;
     if (!more_to_do_) leaves_.advance(now_ns);
   }
   std::optional<Time> next_deadline() const;
@@ -163,6 +167,7 @@ class State {
 
   // Completion (completion.cc).
   std::uint32_t find_chunk(const ChunkId& id) const;
+  void take_back(std::uint32_t owner, std::uint32_t chunk);
   void requeue(std::uint32_t owner, std::uint32_t chunk);
 
   // Queues (ending.cc): with the counts of lanes and the savings of turns.
@@ -190,6 +195,8 @@ class State {
   void arm(std::uint32_t owner);
   void expire(std::uint32_t owner);
   bool expire_some();
+  // Lanes that stay away (routes.cc).
+  bool give_up_some();
   // Sessions and shutdown (drain.cc).
   bool purge_some();
 

@@ -31,6 +31,7 @@ std::uint64_t fold_lane(std::uint64_t hash, const Lane& lane) {
     hash = fold(fold(hash, each.need), each.most);
     hash = fold(hash, each.reserve);
   }
+  hash = fold(hash, lane.given_up ? 2 : lane.away ? 1 : 0);
   return fold(fold(hash, static_cast<std::uint64_t>(lane.paused_until_ns)), lane.pauses);
 }
 

@@ -115,6 +115,8 @@ void Model::apply(const Step& op) {
     case StepKind::end_chunk_well: end(op, true); break;
     case StepKind::fail_chunk: end(op, false); break;
     case StepKind::refuse_chunk: refuse(op); break;
+    case StepKind::lose_chunk: lose(op); break;
+    case StepKind::way: change_way(op); break;
     case StepKind::cancel: cancel(op); break;
     case StepKind::route: route(op); break;
     case StepKind::stale: stale(op); break;
@@ -173,8 +175,11 @@ void Model::expect_verdict(std::uint32_t session, ClassId cls, const std::vector
   const Limits& limits = world_.core.limits();
   const bool refused = world_.admitted.empty();
   const Amounts sum = sum_of(specs);
+  const bool to_nowhere = std::any_of(specs.begin(), specs.end(), [this](const OwnerSpec& spec) {
+    return spec.lane.valid() && is_given_up(spec.lane);
+  });
   if (!refused) {
-    RC_ASSERT(world_.admitted.size() == specs.size());
+    RC_ASSERT(world_.admitted.size() == specs.size() && !to_nowhere);
     return;
   }
   // Refused whole, told at once, and nothing that decides has changed.
@@ -187,6 +192,8 @@ void Model::expect_verdict(std::uint32_t session, ClassId cls, const std::vector
   // A daemon that drains looks at no limit.
   if (never && reason != Reason::draining) RC_ASSERT(!may_retry(reason));
   if (world_.core.draining() || never) return;
+  RC_ASSERT(to_nowhere == (reason == Reason::peer_lost));
+  if (to_nowhere) return;
   if (cls == ClassId::internal) {
     // Internal work is refused only beyond its reserve.
     Amounts internal;
@@ -214,14 +221,44 @@ void Model::end(const Step& op, bool well) {
   world_.end_chunk(chunk.chunk, well ? Reason::none : Reason::memory_fault, op.b % 100);
 }
 
-void Model::refuse(const Step& op) {
-  if (!has_work()) return;
+// A chunk goes back to what its owner has to do. False if there is none.
+bool Model::take_back(const Step& op, ChunkId* id) {
+  if (!has_work()) return false;
   const DispatchChunk chunk = world_.in_flight[op.a % world_.in_flight.size()];
   Owner& owner = owners_.at(chunk.chunk.owner);
   owner.flying.erase(chunk.chunk);
   owner.todo[chunk.local_offset] = chunk.length;
   dead_.insert(chunk.chunk);
-  world_.refuse_chunk(chunk.chunk);
+  *id = chunk.chunk;
+  return true;
+}
+
+void Model::refuse(const Step& op) {
+  ChunkId id;
+  if (take_back(op, &id)) world_.refuse_chunk(id);
+}
+
+void Model::lose(const Step& op) {
+  ChunkId id;
+  if (take_back(op, &id)) world_.lose_chunk(id);
+}
+
+bool Model::is_given_up(LaneId lane) const {
+  const LaneShape& shape = lanes_.at(lane.value());
+  return shape.away && world_.now >= shape.away_since + world_.core.limits().route_budget;
+}
+
+void Model::change_way(const Step& op) {
+  const std::uint16_t l = static_cast<std::uint16_t>(op.a % kLanes);
+  LaneShape& lane = lanes_[l];
+  const bool away = op.b % 3 == 0;
+  if (away && !lane.away) lane.away_since = world_.now;
+  lane.away = away;
+  if (away) {
+    world_.handle(LaneAway{LaneId{l}});
+  } else {
+    world_.handle(LaneBack{LaneId{l}});
+  }
 }
 
 void Model::cancel(const Step& op) {
@@ -265,6 +302,7 @@ void Model::stale(const Step& op) {
   const std::uint64_t before = world_.core.state_hash();
   world_.handle(ChunkEnded{id, op.c, op.c % 2 == 0 ? Reason::none : Reason::memory_fault});
   world_.handle(ChunkRefused{id});
+  world_.handle(ChunkLost{id});
   RC_ASSERT(world_.core.state_hash() == before);
 }
 

@@ -21,6 +21,7 @@ enum class StepKind : std::uint8_t {
   end_chunk_well,
   fail_chunk,
   refuse_chunk,
+  lose_chunk,
   cancel,
   route,
   stale,
@@ -28,6 +29,7 @@ enum class StepKind : std::uint8_t {
   wait,
   advance,
   window,
+  way,
   policy,
   weights,
   caps,
@@ -37,7 +39,7 @@ enum class StepKind : std::uint8_t {
   drain,
   resume,
 };
-inline constexpr std::uint32_t kStepKinds = 24;
+inline constexpr std::uint32_t kStepKinds = 26;
 
 struct Step {
   StepKind kind{};
@@ -70,6 +72,8 @@ class Model {
     std::uint64_t bytes = 0;
     std::uint32_t chunks = 0;
     std::uint64_t largest = 0;
+    bool away = false;
+    Time away_since{};
     std::uint64_t over = 0;  // what users had in flight when a rule changed
     std::array<std::uint64_t, kMaxClasses> over_of{};  // the same, of each class
   };
@@ -89,6 +93,8 @@ class Model {
   OwnerSpec make_spec(const Step& op, std::uint64_t length);
   void end(const Step& op, bool well);
   void refuse(const Step& op);
+  void lose(const Step& op);
+  bool take_back(const Step& op, ChunkId* id);
   void cancel(const Step& op);
   void route(const Step& op);
   void stale(const Step& op);
@@ -96,6 +102,9 @@ class Model {
   void change(const Step& op);
   void change_limits(const Step& op);
   void change_window(const Step& op);
+  void change_way(const Step& op);
+  // Its way has been broken for longer than owners may wait for it.
+  bool is_given_up(LaneId lane) const;
   void rules_changed();
 
   void follow();

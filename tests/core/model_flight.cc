@@ -67,6 +67,7 @@ void Model::rules_changed() {
 // class may have to wait for another one that is held.
 bool Model::has_room(std::uint16_t lane, const LaneUse& use, std::size_t cls) const {
   const LaneShape& shape = lanes_.at(lane);
+  if (shape.away) return false;
   if (world_.core.policy() == Policy::direct) return true;
   if (cls == 0 || !classes_count()) {
     return use.bytes + shape.largest <= shape.bytes && use.chunks < shape.chunks;

@@ -87,6 +87,7 @@ void Model::follow_dispatches() {
     RC_ASSERT(it != owners_.end());
     Owner& owner = it->second;
     RC_ASSERT(owner.routed && owner.spec.lane == chunk.lane);
+    RC_ASSERT(!lanes_.at(chunk.lane.value()).away);
     check_order(owner);
     check_urgency(owner);
     // The chunk is the beginning of something that was not handed over.

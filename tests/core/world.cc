@@ -175,6 +175,11 @@ void World::refuse_chunk(const ChunkId& chunk) {
   handle(ChunkRefused{chunk});
 }
 
+void World::lose_chunk(const ChunkId& chunk) {
+  std::erase_if(in_flight, [&chunk](const DispatchChunk& each) { return each.chunk == chunk; });
+  handle(ChunkLost{chunk});
+}
+
 void World::cancel(const OwnerId& owner) {
   for (const OwnerAdmitted& each : admitted) {
     if (each.owner != owner) continue;

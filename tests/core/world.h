@@ -79,6 +79,7 @@ class World {
   void end_oldest(std::size_t count = 1, Reason reason = Reason::none);
   void end_all();
   void refuse_chunk(const ChunkId& chunk);
+  void lose_chunk(const ChunkId& chunk);
   void cancel(const OwnerId& owner);
   void want(std::uint32_t session, ClassId cls, const Amounts& wanted, bool waiting);
   void close(std::uint32_t session);

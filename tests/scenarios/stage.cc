@@ -69,7 +69,8 @@ std::vector<std::string> Stage::play(const Block& block) {
       {"host", &Stage::host},     {"class", &Stage::set_class},   {"limits", &Stage::limits},
       {"client", &Stage::client}, {"lane", &Stage::lane},         {"open", &Stage::open},
       {"submit", &Stage::submit}, {"complete", &Stage::complete}, {"fail", &Stage::fail},
-      {"refuse", &Stage::refuse}, {"late", &Stage::late},         {"cancel", &Stage::cancel},
+      {"refuse", &Stage::refuse}, {"lose", &Stage::lose},         {"away", &Stage::away},
+      {"back", &Stage::back},     {"late", &Stage::late},         {"cancel", &Stage::cancel},
       {"route", &Stage::route},   {"wish", &Stage::wish},         {"advance", &Stage::advance},
       {"close", &Stage::close},   {"policy", &Stage::policy},     {"drain", &Stage::drain},
       {"resume", &Stage::resume}, {"shutdown", &Stage::shutdown}, {"show", &Stage::show}};
@@ -254,6 +255,20 @@ void Stage::fail(const Command& command) {
 
 void Stage::refuse(const Command& command) {
   for (const DispatchChunk& chunk : chosen_chunks(command)) world().refuse_chunk(chunk.chunk);
+}
+
+// The way broke while they were on it.
+void Stage::lose(const Command& command) {
+  for (const DispatchChunk& chunk : chosen_chunks(command)) world().lose_chunk(chunk.chunk);
+}
+
+// away 0: the way of a lane is broken
+void Stage::away(const Command& command) {
+  world().handle(LaneAway{LaneId{static_cast<std::uint16_t>(parse_bytes(word(command, 0)))}});
+}
+
+void Stage::back(const Command& command) {
+  world().handle(LaneBack{LaneId{static_cast<std::uint16_t>(parse_bytes(word(command, 0)))}});
 }
 
 // The chunk that ended last is reported once more.

@@ -35,6 +35,9 @@ class Stage {
   void complete(const Command& command);
   void fail(const Command& command);
   void refuse(const Command& command);
+  void lose(const Command& command);
+  void away(const Command& command);
+  void back(const Command& command);
   void late(const Command& command);
   void cancel(const Command& command);
   void route(const Command& command);
