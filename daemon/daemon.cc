@@ -62,7 +62,6 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
       shm_(shm_options(settings_.shm)),
       paced_(paced_lanes(settings_.shm, &shm_, &pace_clock_)),
       executor_(core_, regions_, paced_ ? static_cast<Transport&>(*paced_) : shm_),
-      completions_(io_, ::fcntl(executor_.wakeup_fd(), F_DUPFD_CLOEXEC, 0)),
       notifications_(*this, settings_.sessions.mailbox, settings_.limits.route_budget),
       inbox_(settings_, core_, regions_, segments_, notifications_, *this),
       outbox_(settings_.sessions.most),
@@ -175,7 +174,11 @@ void Daemon::run() {
   for (auto& listener : listeners_) listener->start();
   if (scrapes_) scrapes_->start();
   wait_for_signal();
-  wait_for_completions();
+  completions_.reserve(executor_.transports());
+  for (std::size_t i = 0; i < executor_.transports(); ++i) {
+    completions_.emplace_back(io_, ::fcntl(executor_.wakeup_fd(i), F_DUPFD_CLOEXEC, 0));
+    wait_for_completions(i);
+  }
   set_state(DaemonState::running, "");
   periodic(monotonic_now());
   systemd::notify_ready("serving " + settings_.socket.path);
@@ -246,13 +249,13 @@ void Daemon::periodic(Time now) {
   if (stopping_) continue_stop(now);
 }
 
-void Daemon::wait_for_completions() {
-  completions_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                          [this](boost::system::error_code error) {
-                            if (error) return;
-                            executor_.clear_wakeup();
-                            wait_for_completions();
-                          });
+void Daemon::wait_for_completions(std::size_t transport) {
+  completions_[transport].async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                                     [this, transport](boost::system::error_code error) {
+                                       if (error) return;
+                                       executor_.clear_wakeup(transport);
+                                       wait_for_completions(transport);
+                                     });
 }
 
 void Daemon::wait_for_doorbell(Session& session) {

@@ -88,7 +88,7 @@ class Daemon final : Conductor::Steps,
 
   void wait_for_signal();
   void wait_for_doorbell(Session& session);
-  void wait_for_completions();
+  void wait_for_completions(std::size_t transport);
   shm::Fd open_socket(bool admin, int* error);
   void listen_for_scrapes();
   void set_state(DaemonState state, const std::string& text);
@@ -127,7 +127,7 @@ class Daemon final : Conductor::Steps,
   HostPaceClock pace_clock_;
   std::unique_ptr<PacedTransport> paced_;  // over shm_; null if its lanes are not paced
   Executor executor_;
-  boost::asio::posix::stream_descriptor completions_;
+  std::vector<boost::asio::posix::stream_descriptor> completions_;  // of each transport
   Notifications notifications_;
   Inbox inbox_;
   Outbox outbox_;

@@ -23,9 +23,18 @@ Reason reason_of(ChunkOutcome outcome) {
 
 }  // namespace
 
-Executor::Executor(core::Core& core, Regions& regions, Transport& transport)
-    : core_(core), regions_(regions), transport_(transport) {
-  collected_.reserve(256);
+Executor::Executor(core::Core& core, Regions& regions, Transport& here)
+    : core_(core), regions_(regions) {
+  served_[0].transport = &here;
+  served_[0].collected.reserve(256);
+}
+
+void Executor::add(Transport& transport, Elsewhere& elsewhere) {
+  TENTQ_CHECK(count_ == 1);
+  count_ = 2;
+  served_[1].transport = &transport;
+  served_[1].collected.reserve(256);
+  elsewhere_ = &elsewhere;
 }
 
 void Executor::find_range(RegionIndex index, std::uint64_t offset, MemoryRange* range) {
@@ -39,48 +48,79 @@ void Executor::find_range(RegionIndex index, std::uint64_t offset, MemoryRange* 
 }
 
 void Executor::collect(const core::DispatchChunk& effect) {
-  Chunk& chunk = collected_.emplace_back();
+  std::vector<Chunk>& collected = serving(effect.lane).collected;
+  Chunk& chunk = collected.emplace_back();
   chunk.id = effect.chunk;
   chunk.op = effect.op;
+  chunk.cls = effect.cls;
   chunk.lane = effect.lane;
-  find_range(effect.local_region, effect.local_offset, &chunk.local);
-  find_range(effect.remote_region, effect.remote_offset, &chunk.remote);
   chunk.length = effect.length;
+  find_range(effect.local_region, effect.local_offset, &chunk.local);
+  if (is_shm(effect.lane)) {
+    find_range(effect.remote_region, effect.remote_offset, &chunk.remote);
+    return;
+  }
+  Reason reason = Reason::peer_lost;
+  if (elsewhere_->find(effect, &chunk, &reason)) return;
+  lost_.push_back({chunk.id, reason});
+  collected.pop_back();
 }
 
 void Executor::post_collected(Time now) {
-  if (collected_.empty()) return;
-  const PostOutcome outcome = transport_.post(collected_);
-  TENTQ_CHECK(outcome.accepted <= collected_.size());
-  in_flight_ += outcome.accepted;
-  if (outcome.refusal == PostRefusal::saturated && outcome.accepted < collected_.size()) {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (!served_[i].collected.empty()) post(served_[i], now);
+  }
+  for (const Lost& lost : lost_) core_.handle(core::ChunkEnded{lost.id, 0, lost.reason}, now);
+  lost_.clear();
+}
+
+void Executor::post(Served& served, Time now) {
+  std::vector<Chunk>& collected = served.collected;
+  const PostOutcome outcome = served.transport->post(collected);
+  TENTQ_CHECK(outcome.accepted <= collected.size());
+  served.in_flight += outcome.accepted;
+  if (outcome.refusal == PostRefusal::saturated && outcome.accepted < collected.size()) {
     core_.handle(
-        core::LanePressure{collected_[outcome.accepted].lane, core::PressureKind::saturated, 0},
+        core::LanePressure{collected[outcome.accepted].lane, core::PressureKind::saturated, 0},
         now);
   }
-  for (const Chunk& chunk : std::span(collected_).subspan(outcome.accepted)) {
+  for (const Chunk& chunk : std::span(collected).subspan(outcome.accepted)) {
     if (outcome.refusal == PostRefusal::saturated) {
       core_.handle(core::ChunkRefused{chunk.id}, now);
     } else {
       core_.handle(core::ChunkEnded{chunk.id, 0, Reason::transport_error}, now);
     }
   }
-  collected_.clear();
+  collected.clear();
 }
 
-void Executor::clear_wakeup() {
-  (void)transport_.poll({});
+bool Executor::arm_wakeup() {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (!served_[i].transport->arm_wakeup()) return false;
+  }
+  return true;
+}
+
+void Executor::clear_wakeup(std::size_t transport) {
+  (void)served_[transport].transport->poll({});
 }
 
 bool Executor::reap(Time now) {
-  if (in_flight_ == 0) return false;
+  bool any = false;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (served_[i].in_flight != 0 && reap(served_[i], now)) any = true;
+  }
+  return any;
+}
+
+bool Executor::reap(Served& served, Time now) {
   bool any = false;
   for (;;) {
-    const std::size_t count = transport_.poll(completions_);
+    const std::size_t count = served.transport->poll(completions_);
     if (count == 0) return any;
     any = true;
-    TENTQ_CHECK(in_flight_ >= count);
-    in_flight_ -= count;
+    TENTQ_CHECK(served.in_flight >= count);
+    served.in_flight -= count;
     for (const Completion& done : std::span(completions_).first(count)) {
       if (done.outcome == ChunkOutcome::lost) {
         core_.handle(core::ChunkLost{done.id}, now);

@@ -15,6 +15,11 @@ inline constexpr LaneId kShmWriteLane{1};
 inline constexpr std::size_t kLaneCount = 2;
 inline constexpr std::array<std::string_view, kLaneCount> kLaneNames = {"shm read", "shm write"};
 
+// Lanes to other hosts follow.
+constexpr bool is_shm(LaneId lane) {
+  return lane.value() < kLaneCount;
+}
+
 constexpr LaneId lane_of(Op op) {
   return op == Op::read ? kShmReadLane : kShmWriteLane;
 }

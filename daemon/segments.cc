@@ -98,10 +98,13 @@ void Segments::add_region(Segment& segment, RegionIndex region) {
       segment.regions.begin(), segment.regions.end(), base,
       [&](std::uint64_t value, RegionIndex other) { return value < regions_.at(other).base; });
   segment.regions.insert(at, region);
+  if (watcher_ != nullptr) watcher_->region_added(segment, region);
 }
 
 void Segments::remove_region(Segment& segment, RegionIndex region) {
-  std::erase(segment.regions, region);
+  if (std::erase(segment.regions, region) != 0 && watcher_ != nullptr) {
+    watcher_->region_removed(segment, region);
+  }
 }
 
 bool Segments::overlaps(const Segment& segment, std::uint64_t base, std::uint64_t size) const {
@@ -113,6 +116,19 @@ bool Segments::overlaps(const Segment& segment, std::uint64_t base, std::uint64_
 
 Resolution Segments::resolve(const Segment& segment, std::uint64_t offset, std::uint64_t length,
                              Op op, const Asker& asker, Time now) const {
+  return resolve_by(segment, offset, length, op, now,
+                    [&asker](const Region& region) { return access_of(region, asker); });
+}
+
+Resolution Segments::resolve_for_host(const Segment& segment, std::uint64_t offset,
+                                      std::uint64_t length, Op op, Time now) const {
+  return resolve_by(segment, offset, length, op, now,
+                    [](const Region& region) { return region.remote_access; });
+}
+
+template <class AccessOf>
+Resolution Segments::resolve_by(const Segment& segment, std::uint64_t offset, std::uint64_t length,
+                                Op op, Time now, const AccessOf& access_of_region) const {
   Resolution result;
   if (segment.expected) {
     result.lookup = Lookup::pending;
@@ -132,7 +148,7 @@ Resolution Segments::resolve(const Segment& segment, std::uint64_t offset, std::
     const Region& region = regions_.at(index);
     const std::uint64_t inside = offset - region.base;
     if (inside < region.size && length <= region.size - inside) {
-      const RegionAccess access = access_of(region, asker);
+      const RegionAccess access = access_of_region(region);
       const bool writes = op == Op::write;
       const bool permitted = writes ? access == RegionAccess::read_write && !region.read_only
                                     : access != RegionAccess::none;

@@ -41,7 +41,19 @@ struct Resolution {
 
 class Segments {
  public:
+  // Sees the regions of a segment come and go; it must not call back.
+  class Watcher {
+   public:
+    virtual void region_added(const Segment& segment, RegionIndex region) = 0;
+    // No new owner finds it from now on. It is unregistered next.
+    virtual void region_removed(const Segment& segment, RegionIndex region) = 0;
+
+   protected:
+    ~Watcher() = default;
+  };
+
   Segments(const Regions& regions, Duration name_hold) : regions_(regions), name_hold_(name_hold) {}
+  void watch(Watcher& watcher) { watcher_ = &watcher; }
 
   // Binds the name to an attaching session. name_in_use (with *why) when it is held.
   StatusCode claim(const std::string& name, std::uint32_t uid, std::uint64_t incarnation,
@@ -64,6 +76,10 @@ class Segments {
   Resolution resolve(const Segment& segment, std::uint64_t offset, std::uint64_t length, Op op,
                      const Asker& asker, Time now) const;
 
+  // The same for another host, which has the right that regions give to other hosts.
+  Resolution resolve_for_host(const Segment& segment, std::uint64_t offset, std::uint64_t length,
+                              Op op, Time now) const;
+
   // Segments with an exporter, in order of name.
   std::vector<SegmentPtr> list() const;
 
@@ -74,10 +90,14 @@ class Segments {
     Time released{};  // when the last holder left
   };
   void forget_old_names(Time now);
+  template <class AccessOf>
+  Resolution resolve_by(const Segment& segment, std::uint64_t offset, std::uint64_t length, Op op,
+                        Time now, const AccessOf& access_of_region) const;
 
   const Regions& regions_;
   Duration name_hold_;
   std::map<std::string, Binding, std::less<>> names_;
+  Watcher* watcher_ = nullptr;
 };
 
 }  // namespace tentq
