@@ -9,6 +9,10 @@ namespace tentq {
 
 inline constexpr std::uint32_t kPayloadChecksum = 1u << 0;  // `checksum` is set; other bits are 0
 
+// READs of one connection that are asked and not wholly answered, at most; more is a protocol
+// error.
+inline constexpr std::uint32_t kMostReadsAsked = 256;
+
 // Dialer → acceptor: `length` bytes follow, for [offset, offset + length) of the segment.
 struct PeerWrite {
   static constexpr PeerMessageType kType = PeerMessageType::write;

@@ -28,7 +28,7 @@ LAYERS = {
         (INTERPROCESS, SYSTEM) + TOOLS,
         BOOST + ("CLI11::CLI11", "nlohmann_json::nlohmann_json"),
     ),
-    "transports": Layer(("proto",), (SYSTEM,), ()),
+    "transports": Layer(("proto",), (r"boost/asio/.+", SYSTEM), BOOST),
     "daemon/core": Layer(("proto",)),
     "daemon": Layer(
         ("proto", "shm", "transports", "daemon/core"),

@@ -3,10 +3,12 @@
 
 #include <utility>
 
+#include "tests/transports/tcp_pair.h"
 #include "transports/fake/fake_transport.h"
 #include "transports/fault/fault_transport.h"
 #include "transports/paced/paced_transport.h"
 #include "transports/shm/shm_transport.h"
+#include "transports/tcp/tcp_options.h"
 
 namespace tentq::test {
 namespace {
@@ -49,6 +51,13 @@ std::unique_ptr<Transport> shm(std::uint32_t capacity, std::uint32_t workers, Du
 
 constexpr std::uint64_t kLinkRate = 500'000'000;  // bytes per second
 constexpr std::uint64_t kInstantRate = std::uint64_t{1} << 60;
+
+// Pieces of READs that are smaller than the suite's large chunks.
+constexpr std::uint64_t kServedPiece = 96u << 10;
+
+std::unique_ptr<Transport> tcp(std::uint64_t connections, TcpOptions options) {
+  return std::make_unique<TcpPair>(options, connections, kServedPiece);
+}
 
 // Within what the seam allows: refusals that change nothing, late and reordered completions.
 FaultOptions unruly() {
@@ -94,6 +103,18 @@ std::vector<Factory> all_factories() {
        [](auto capacity) {
          return std::make_unique<Decorated>(shm(capacity, 2, microseconds(20)),
                                             PacedOptions{kInstantRate, capacity});
+       }},
+      {"tcp", [](auto capacity) { return tcp(1, {.queue_chunks = capacity}); }},
+      {"tcp_three_connections_checked",
+       [](auto capacity) {
+         return tcp(3, {.threads = 2, .queue_chunks = capacity, .checksum = true});
+       }},
+      {"tcp_by_threads_alone",
+       [](auto capacity) {
+         return tcp(2, {.queue_chunks = capacity,
+                        .reads_per_connection = 2,
+                        .inline_bytes = 0,
+                        .inline_turn_bytes = 0});
        }},
   };
 }
