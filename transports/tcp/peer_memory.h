@@ -10,10 +10,6 @@
 
 namespace tentq {
 
-// A link to another host's daemon, as this host's daemon numbers it; never used again for another
-// link in the life of a transport.
-using LinkKey = Id<struct LinkTag, std::uint32_t>;
-
 // The answer to pin().
 struct PinnedRange {
   std::byte* mapped = nullptr;   // where the range begins in this process; null = refused
