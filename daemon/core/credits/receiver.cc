@@ -196,9 +196,10 @@ void CreditReceiver::allocate() {
 
 void CreditReceiver::ingested(std::uint64_t bytes, std::int64_t now_ns) {
   advance(now_ns);
+  const bool due = rate_.is_due(now_ns, LaneRate::kLeastPeriod_ns);
+  if (due) rate_.close(turns_.anybody());
   rate_.count(now_ns, bytes);
-  if (!rate_.is_due(now_ns, LaneRate::kLeastPeriod_ns)) return;
-  rate_.close(turns_.anybody());
+  if (!due) return;
   follow_rate();
   allocate();
 }

@@ -30,6 +30,7 @@ void CreditSender::set_waiting(bool waiting, std::int64_t now_ns) {
 }
 
 std::uint64_t CreditSender::room_of_life() const {
+  if (!connected_) return 0;
   switch (state_) {
     case CreditState::legacy: return minus_saturating(rules_.legacy_bytes, in_flight());
     case CreditState::active: return minus_saturating(limit_ - sent_, uncredited_);

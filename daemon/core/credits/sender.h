@@ -40,8 +40,8 @@ class CreditSender {
   // same epoch, it would number its lives from the start, and the receiver would drop its demands.
   CreditSender(const CreditRules& rules, CreditPool pool, std::uint64_t epoch);
 
-  // A HELLO of the receiver. Another epoch than before voids everything, also the window that was
-  // told; the same one changes nothing.
+  // A HELLO of the receiver; there is no room before the first. Another epoch than before voids
+  // everything, also the window that was told; the same one changes nothing.
   void connect(std::uint64_t receiver_epoch, bool speaks_credits, std::int64_t now_ns);
   // Whether something waits to be dispatched there. Turning true asks at once.
   void set_waiting(bool waiting, std::int64_t now_ns);

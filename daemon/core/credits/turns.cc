@@ -37,6 +37,14 @@ std::uint32_t CreditTurns::next_in(std::uint32_t row, std::uint32_t cursor) cons
   return members_.next(row, before, [](std::uint32_t) { return true; });
 }
 
+std::uint32_t CreditTurns::next_hungry() const {
+  return next_in(kHungry, hungry_);
+}
+
+void CreditTurns::fed(std::uint32_t sender) {
+  hungry_ = (sender + 1) % senders_;
+}
+
 CreditTurns::Turn CreditTurns::next() {
   if (members_count_ == counts_[kHungry]) return {};
   while (counts_[cls_] == 0 || deficits_[cls_] <= 0) {

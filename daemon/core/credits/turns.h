@@ -31,8 +31,8 @@ class CreditTurns {
   std::uint32_t wanting(std::uint32_t cls) const { return counts_[cls]; }
 
   // The hungry one whose turn it is; kNone: none is. Stays until it was fed.
-  std::uint32_t next_hungry() const { return next_in(kHungry, hungry_); }
-  void fed(std::uint32_t sender) { hungry_ = (sender + 1) % senders_; }
+  std::uint32_t next_hungry() const;
+  void fed(std::uint32_t sender);
   struct Turn {
     std::uint32_t sender = kNone;
     std::uint32_t cls = 0;
