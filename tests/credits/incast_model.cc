@@ -203,12 +203,15 @@ void IncastModel::audit() const {
   }
 }
 
-// One tick in which every chunk ends, and everything arrives in order or nothing does.
+// One tick in which every chunk ends, and all demands and grants arrive in order or none does.
+// Links are there: without one there is nothing to send on.
 void IncastModel::step_fairly(bool messages) {
+  for (std::uint32_t s = 0; s < shape_.senders; ++s) {
+    if (!hosts_[s].told) say_hello(s);
+  }
+  settle();
   for (std::uint32_t s = 0; messages && s < shape_.senders; ++s) {
     Host& host = hosts_[s];
-    if (!host.told) say_hello(s);
-    settle();
     while (!host.demands.empty()) take_demand(s, host.demands.take(0));
     settle();
     while (!host.grants.empty()) take_grant(s, host.grants.take(0));
