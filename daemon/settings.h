@@ -67,6 +67,24 @@ struct MetricsSettings {
   bool listen_public = false;             // other hosts may reach it
 };
 
+// How daemons prove to each other that they belong together.
+enum class PeerAuth : std::uint8_t { psk, none };
+
+// Links to the daemons of other hosts.
+struct PeerSettings {
+  std::string listen;     // config/endpoint.h; empty: no other daemon can connect
+  std::string advertise;  // config/peer_address.h; empty: where it listens
+  PeerAuth auth = PeerAuth::psk;
+  std::string key_file;                                // for psk; empty: no links
+  bool allow_unauthenticated = false;                  // other hosts may connect without a key
+  std::uint32_t data_connections = 2;                  // of a link
+  Duration timeout = std::chrono::seconds{3};          // silence that means loss
+  Duration connect_timeout = std::chrono::seconds{3};  // to connect, and again to shake hands
+  std::uint32_t most = 1024;                           // hosts
+  ClassId highest_class = ClassId::foreground;         // that peers' READs are served at
+  std::uint32_t dscp = 48;                             // of control connections; 0 … 63
+};
+
 struct LogSettings {
   LogLevel level = LogLevel::info;
   std::string file;  // empty: standard error (journald)
@@ -109,6 +127,7 @@ struct Settings {
   LoopSettings loop;
   LogSettings log;
   MetricsSettings metrics;
+  PeerSettings peers;
   core::Limits limits;
   std::vector<Quota> quotas;
   core::HardMaxima maxima;

@@ -64,6 +64,7 @@ inline constexpr std::uint32_t kPeerRdma = 1u << 1;  // reserved
 inline constexpr std::uint64_t kPeerCredits = 1u
                                               << 0;  // bits of PeerHello::features: speaks DEMAND
 inline constexpr std::uint64_t kPeerChecksum = 1u << 1;  // wants a CRC-32C of every payload
+inline constexpr std::uint64_t kPeerKeyed = 1u << 2;     // sends a PROOF, and asks for one
 
 struct PeerHello {
   static constexpr PeerMessageType kType = PeerMessageType::hello;

@@ -4,6 +4,7 @@
 
 #include "daemon/config/endpoint.h"
 #include "daemon/config/key_kinds.h"
+#include "daemon/config/peer_address.h"
 #include "daemon/config/quotas.h"
 #include "proto/classes.h"
 
@@ -41,6 +42,9 @@ bool is_path_or_empty(std::string_view text) {
 }
 bool is_endpoint_or_empty(std::string_view text) {
   return text.empty() || parse_endpoint(text).has_value();
+}
+bool is_peer_address_or_empty(std::string_view text) {
+  return text.empty() || parse_peer_address(text).has_value();
 }
 bool is_group_name(std::string_view text) {
   return !text.empty() && text.size() <= 32 && text.front() != '-' &&
@@ -295,6 +299,65 @@ void add_class_keys(Table& table) {
   }
 }
 
+// One of the classes that clients can have, by its name.
+ConfigKey client_class(const char* path, const char* doc, auto at) {
+  ConfigKey key = base(path, doc, "one of", at, Reload::no);
+  for (std::size_t c = 1; c < kClassCount; ++c) {
+    key.expected += (c == 1 ? " " : ", ") + quoted(kClassNames[c]);
+  }
+  key.parse = [=](const ConfigValue& value, Settings* settings) {
+    const auto* written = std::get_if<std::string>(&value.content);
+    const auto found = std::find(kClassNames.begin() + 1, kClassNames.end(),
+                                 written == nullptr ? std::string_view{} : *written);
+    if (found == kClassNames.end()) return false;
+    at(*settings) = static_cast<ClassId>(found - kClassNames.begin());
+    return true;
+  };
+  key.print = [=](const Settings& settings) { return quoted(kClassNames[index_of(at(settings))]); };
+  return key;
+}
+
+void add_peer_keys(Table& table) {
+  table.push_back(
+      text("peers.listen", "Where daemons of other hosts connect; empty: none can.",
+           "an address and a port like \"10.0.0.2:7471\", \"0.0.0.0:7471\" or \"[::]:7471\", or an "
+           "empty text",
+           TENTQ_AT(peers.listen), is_endpoint_or_empty));
+  table.push_back(text("peers.advertise",
+                       "What other hosts connect to, if that is not where it listens.",
+                       "a host with or without a port, like \"node-7\" or \"10.0.0.2:7471\", or an "
+                       "empty text",
+                       TENTQ_AT(peers.advertise), is_peer_address_or_empty));
+  table.push_back(choice("peers.auth",
+                         "How daemons prove themselves to each other: psk by a key that all have "
+                         "(nothing is encrypted); none not at all.",
+                         TENTQ_AT(peers.auth), std::array<std::string_view, 2>{"psk", "none"}));
+  table.push_back(text("peers.key_file",
+                       "The key of psk: 32 to 4096 bytes that only the daemon's user can read; "
+                       "empty: no links.",
+                       "an absolute path, or an empty text", TENTQ_AT(peers.key_file),
+                       is_path_or_empty));
+  table.push_back(boolean("peers.allow_unauthenticated",
+                          "With peers.auth none: every host that reaches peers.listen may connect, "
+                          "and read and write what is registered for other hosts.",
+                          TENTQ_AT(peers.allow_unauthenticated)));
+  table.push_back(number("peers.data_connections", "TCP connections for data of each link.",
+                         TENTQ_AT(peers.data_connections), 1, 16));
+  table.push_back(duration("peers.timeout", "A peer that is silent for this long is lost.",
+                           TENTQ_AT(peers.timeout), milliseconds{100}, minutes{1}));
+  table.push_back(duration("peers.connect_timeout",
+                           "Most time to connect to an address, and then to be let in.",
+                           TENTQ_AT(peers.connect_timeout), milliseconds{100}, minutes{1}));
+  table.push_back(
+      number("peers.most", "Hosts with links at once.", TENTQ_AT(peers.most), 1, 16'384));
+  table.push_back(client_class("peers.highest_class",
+                               "Most urgent class that reads of other hosts are served at.",
+                               TENTQ_AT(peers.highest_class)));
+  table.push_back(number("peers.dscp",
+                         "DSCP of control connections, so that the network can put them first.",
+                         TENTQ_AT(peers.dscp), 0, 63));
+}
+
 void add_maxima_keys(Table& table) {
   table.push_back(number("maxima.owners", "Owners that there is memory for.",
                          TENTQ_AT(maxima.owners), 1, kMostAmount));
@@ -316,6 +379,7 @@ Table make_table() {
   add_limit_keys(table);
   add_class_keys(table);
   add_quota_key(table);
+  add_peer_keys(table);
   add_maxima_keys(table);
   return table;
 }

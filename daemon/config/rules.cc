@@ -115,6 +115,29 @@ void check_metrics(const Settings& s, Rules* rules) {
       "the metrics, `metrics_listen_public`: true");
 }
 
+void check_peers(const Settings& s, Rules* rules) {
+  const PeerSettings& peers = s.peers;
+  const auto endpoint = parse_endpoint(peers.listen);
+  if (!endpoint) {
+    if (peers.advertise.empty()) return;
+    rules->add("peers.advertise", keys::quoted(peers.advertise),
+               "an empty text, or an address to listen at in `peers.listen`");
+    return;
+  }
+  if (peers.auth == PeerAuth::psk && peers.key_file.empty()) {
+    rules->add("peers.key_file", keys::quoted(peers.key_file),
+               "the path of the key that all hosts have, because `peers.listen` is set (make one: "
+               "`head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE`)");
+  }
+  if (peers.auth == PeerAuth::none && !endpoint->loopback && !peers.allow_unauthenticated) {
+    rules->add(
+        "peers.listen", keys::quoted(peers.listen),
+        "with `peers.auth`: \"none\" an address of this host alone, like "
+        "\"127.0.0.1:7471\"; or \"psk\" with a key; or, if whoever reaches the port may read "
+        "and write, `peers.allow_unauthenticated`: true");
+  }
+}
+
 }  // namespace
 
 std::uint64_t session_memory_bytes(const SessionSettings& sessions) {
@@ -134,6 +157,7 @@ std::vector<ConfigError> check_settings(const Settings& settings) {
   check_data(settings, &rules);
   check_paths(settings, &rules);
   check_metrics(settings, &rules);
+  check_peers(settings, &rules);
   std::vector<ConfigError> errors = rules.take();
   // The core's own rules come last, so that what --check-config lets pass also starts.
   std::string core_text = core::contradiction(settings.limits, settings.maxima);

@@ -36,7 +36,8 @@ LAYERS = {
         + (r"spdlog/.+", r"systemd/.+", SYSTEM)
         + TOOLS,
         BOOST
-        + ("spdlog::spdlog", "CLI11::CLI11", "nlohmann_json::nlohmann_json", "PkgConfig::systemd"),
+        + ("spdlog::spdlog", "CLI11::CLI11", "nlohmann_json::nlohmann_json", "PkgConfig::systemd")
+        + ("OpenSSL::Crypto",),
     ),
     "tests": Layer(
         ("proto", "shm", "client", "client/ctl", "transports", "daemon/core", "daemon"), (r".+",), (r".+",)
