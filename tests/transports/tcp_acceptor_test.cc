@@ -148,6 +148,10 @@ TEST_F(TcpAcceptor, ARefusalWaitsForThePieceThatHasBegun) {
   ASSERT_TRUE(conductor.run_until_ended(waiting));
   EXPECT_EQ(conductor.completion(waiting).outcome, ChunkOutcome::canceled);
   EXPECT_FALSE(conductor.ended(sending));
+  const Chunk late = conductor.answer(event.read, large.data(), most, 64);
+  conductor.post(late);
+  ASSERT_TRUE(conductor.run_until_ended(late));
+  EXPECT_EQ(conductor.completion(late).outcome, ChunkOutcome::failed) << "refused already";
   std::vector<std::byte> payload(head.length);
   peer.receive_bytes(payload);
   const auto refusal = peer.receive<PeerData>();

@@ -66,7 +66,8 @@ bool Connection::admit_answer(TcpChunk* chunk) {
   AskedRead* read = reads_.find(chunk->chunk.peer_handle);
   const std::uint64_t offset = chunk->chunk.remote.offset;
   const std::uint64_t length = chunk->chunk.length;
-  if (read == nullptr || length > read->unposted || offset > read->length - length) {
+  const bool open = read != nullptr && read->refused == Reason::none;
+  if (!open || length > read->unposted || offset > read->length - length) {
     finish(chunk, ChunkOutcome::failed);
     return false;
   }
