@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
-#include <csignal>
 #include <string>
 
 #include "proto/check.h"
+#include "transports/faults_only.h"
 
 namespace tentq {
 namespace {
@@ -31,25 +31,6 @@ void pause_briefly() {
   __builtin_ia32_pause();
 #endif
 }
-
-// While it lives, threads that are made inherit a mask that leaves every signal but the faults to
-// the other threads of the process.
-class FaultsOnly {
- public:
-  FaultsOnly() {
-    sigset_t blocked;
-    sigfillset(&blocked);
-    for (int fault : {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGTRAP, SIGABRT})
-      sigdelset(&blocked, fault);
-    TENTQ_CHECK(pthread_sigmask(SIG_SETMASK, &blocked, &before_) == 0);
-  }
-  ~FaultsOnly() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  FaultsOnly(const FaultsOnly&) = delete;
-  FaultsOnly& operator=(const FaultsOnly&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 

@@ -1,8 +1,11 @@
 // See io_thread.h.
 #include "transports/tcp/io_thread.h"
 
-#include <algorithm>
+#include <pthread.h>
+
 #include <utility>
+
+#include "transports/faults_only.h"
 
 namespace tentq {
 namespace {
@@ -28,8 +31,12 @@ IoThread::IoThread(const TcpOptions* options, PeerMemory* memory, WakeupFd* cond
       waste_(kWasteBytes),
       bell_descriptor_(io_, bell_.fd()),
       timer_(io_) {
+  const FaultsOnly mask;
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] {
+      pthread_setname_np(pthread_self(), "tentq-tcp");
+      run();
+    });
   } catch (...) {
     bell_descriptor_.release();
     throw;
