@@ -33,6 +33,16 @@ ShmOptions shm_options(const ShmSettings& settings) {
   return options;
 }
 
+// Every other host has a session, a fairness key and lanes of its own.
+core::HardMaxima core_maxima(const Settings& settings) {
+  core::HardMaxima maxima = settings.maxima;
+  maxima.sessions += settings.peers.most;
+  maxima.clients += settings.peers.most;
+  maxima.lanes = std::max(maxima.lanes, static_cast<std::uint32_t>(kLaneCount) +
+                                            settings.peers.most * HostTable::kLanesOfHost);
+  return maxima;
+}
+
 // Null if the lanes are as fast as the memory.
 std::unique_ptr<PacedTransport> paced_lanes(const ShmSettings& settings, Transport* shm,
                                             PaceClock* clock) {
@@ -43,7 +53,8 @@ std::unique_ptr<PacedTransport> paced_lanes(const ShmSettings& settings, Transpo
 
 }  // namespace
 
-Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
+Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch,
+               std::optional<PeerTerms> terms)
     : settings_(std::move(settings)),
       config_path_(std::move(config_path)),
       epoch_(epoch),
@@ -51,7 +62,7 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
       io_(1),
       signals_(io_, SIGTERM, SIGINT, SIGHUP),
       errors_([](LogLevel level, std::string_view line) { log_text(level, line); }),
-      core_(settings_.limits, settings_.maxima, settings_.policy, epoch.random),
+      core_(settings_.limits, core_maxima(settings_), settings_.policy, epoch.random),
       background_(io_),
       regions_(
           settings_.sessions.host_regions, settings_.memory.most_bytes,
@@ -73,7 +84,7 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
                errors_, latencies_),
       conductor_(io_, *this, settings_.loop),
       inspector_({core_, sessions_, segments_, regions_, inbox_, departures_, conductor_, epoch_,
-                  state_, warnings_, latencies_, metrics_, shm_.workers(),
+                  state_, warnings_, latencies_, metrics_, hosts_, shm_.workers(),
                   settings_.shm.paced_bytes_per_second}),
       attach_(settings_, epoch_, sessions_, segments_, core_, background_, *this),
       admin_(settings_, inspector_, errors_, *this),
@@ -83,6 +94,20 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch)
     core_.handle(core::LaneOpened{lane, settings_.shm.window_bytes, settings_.shm.window_chunks,
                                   settings_.shm.chunk_bytes, settings_.shm.window},
                  now_);
+  }
+  if (terms) reach_hosts(std::move(*terms));
+}
+
+void Daemon::reach_hosts(PeerTerms terms) {
+  hosts_ =
+      std::make_unique<Hosts>(Hosts::Parts{io_, core_, regions_, segments_, errors_}, settings_,
+                              std::move(terms), [this] { effects_.retry_routes(monotonic_now()); });
+  executor_.add(hosts_->transport(), *hosts_);
+  inbox_.reach(*hosts_);
+  effects_.reach(*hosts_);
+  segment_requests_.reach(*hosts_);
+  if (const std::string warning = warning_of(settings_.peers); !warning.empty()) {
+    warnings_.push_back(warning);
   }
 }
 
@@ -166,6 +191,7 @@ bool Daemon::listen(std::string* why) {
     }
     add(std::move(fd), admin);
   }
+  if (hosts_ && !hosts_->listen(why)) return false;
   listen_for_scrapes();
   return true;
 }
@@ -184,6 +210,9 @@ void Daemon::run() {
   systemd::notify_ready("serving " + settings_.socket.path);
   log(LogLevel::info, "tentqd {} serves {} (epoch {}, {} copying threads)", kProductVersion,
       settings_.socket.path, epoch_.counter, shm_.workers());
+  if (hosts_ && !hosts_->listens_at().empty()) {
+    log(LogLevel::info, "other hosts: {}", hosts_->listens_at());
+  }
   if (scrapes_) log(LogLevel::info, "metrics: http://{}/metrics", metrics_);
   for (const std::string& warning : warnings_) log(LogLevel::warning, "{}", warning);
   conductor_.run();
@@ -194,7 +223,8 @@ void Daemon::run() {
 
 bool Daemon::work(Time now) {
   now_ = now;
-  bool any = inbox_.drain(now);
+  bool any = hosts_ != nullptr && hosts_->work(now);
+  if (inbox_.drain(now)) any = true;
   if (executor_.reap(now)) any = true;
   if (now >= next_tick_) {
     next_tick_ = now + kTickEvery;
@@ -237,6 +267,7 @@ void Daemon::periodic(Time now) {
   now_ = now;
   inbox_.safety_poll(now);
   outbox_.show_all_credit();
+  if (hosts_) hosts_->periodic(now);
   effects_.retry_routes(now);
   notifications_.retry_expected(now);
   if (const auto due = errors_.next_deadline(); due && *due <= now) errors_.tick(now);

@@ -16,6 +16,7 @@
 #include "daemon/departures.h"
 #include "daemon/effects.h"
 #include "daemon/executor.h"
+#include "daemon/hosts/hosts.h"
 #include "daemon/inbox.h"
 #include "daemon/inspector.h"
 #include "daemon/listener.h"
@@ -44,7 +45,9 @@ class Daemon final : Conductor::Steps,
                      Admin::Control {
  public:
   // `config_path` is read again on SIGHUP; empty: there was none.
-  Daemon(Settings settings, std::string config_path, const Epoch& epoch);
+  // `terms`: none when there are to be no links to other hosts.
+  Daemon(Settings settings, std::string config_path, const Epoch& epoch,
+         std::optional<PeerTerms> terms);
   ~Daemon();
 
   // Opens the sockets, or takes systemd's. False with *why.
@@ -90,6 +93,7 @@ class Daemon final : Conductor::Steps,
   void wait_for_doorbell(Session& session);
   void wait_for_completions(std::size_t transport);
   shm::Fd open_socket(bool admin, int* error);
+  void reach_hosts(PeerTerms terms);
   void listen_for_scrapes();
   void set_state(DaemonState state, const std::string& text);
   void begin_drain(const char* text, Time now);
@@ -135,6 +139,7 @@ class Daemon final : Conductor::Steps,
   SegmentRequests segment_requests_;
   Departures departures_;
   Effects effects_;
+  std::unique_ptr<Hosts> hosts_;  // null: there are no links to other hosts
   Conductor conductor_;
   Inspector inspector_;
   Attach attach_;

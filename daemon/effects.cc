@@ -1,6 +1,7 @@
 // Effects of the core. See effects.h.
 #include "daemon/effects.h"
 
+#include "daemon/hosts/hosts.h"
 #include "daemon/lanes.h"
 #include "proto/check.h"
 
@@ -45,6 +46,7 @@ bool Effects::carry_out(Time now) {
   // Whatever has ended by now was never seen to wait.
   while (const auto admission = core_.next_admission()) {
     any = true;
+    if (is_of_host(admission->session)) continue;
     outbox_.admitted(session(admission->session), *admission);
   }
   return any;
@@ -70,9 +72,18 @@ void Effects::carry_out_one(const core::Effect& effect, Time now) {
                  [&](const core::DispatchChunk& e) { executor_.collect(e); },
                  [&](const core::OwnerEnded& e) { owner_ended(e, now); },
                  [](const core::OwnerAdmitted&) { TENTQ_CHECK(false && "taken apart"); },
-                 [&](const core::RaiseCredit& e) { outbox_.raise_credit(session(e.session), e); },
+                 [&](const core::RaiseCredit& e) {
+                   if (is_of_host(e.session)) {
+                     hosts_->serving().raise_credit(e, now);
+                   } else {
+                     outbox_.raise_credit(session(e.session), e);
+                   }
+                 },
                  [&](const core::ReclaimCredit& e) {
-                   core_.handle(outbox_.reclaim_credit(session(e.session), e), now);
+                   core_.handle(is_of_host(e.session)
+                                    ? hosts_->serving().reclaim_credit(e)
+                                    : outbox_.reclaim_credit(session(e.session), e),
+                                now);
                  },
                  [&](const core::CancelChunk& e) {
                    // What was collected but not posted must be the transport's before it can give
@@ -81,15 +92,34 @@ void Effects::carry_out_one(const core::Effect& effect, Time now) {
                    executor_.cancel(e);
                  },
                  [&](const core::ResolveRoute& e) { resolve(e, now); },
-                 [&](const core::SessionQuiet& e) { departures_.quiet(e.session); },
+                 [&](const core::SessionQuiet& e) {
+                   if (is_of_host(e.session)) {
+                     hosts_->serving().quiet(e.session);
+                   } else {
+                     departures_.quiet(e.session);
+                   }
+                 },
                  [&](const core::Drained&) { drained_ = true; },
              },
              effect);
 }
 
+bool Effects::is_of_host(SessionId id) const {
+  return hosts_ != nullptr && hosts_->serving().is_mine(id);
+}
+
+void Effects::unpin(RegionIndex region) {
+  if (is_elsewhere(region)) {
+    hosts_->unpin(region);
+  } else if (region.valid()) {
+    regions_.unpin(region);
+  }
+}
+
 void Effects::owner_ended(const core::OwnerEnded& e, Time now) {
-  if (e.local_region.valid()) regions_.unpin(e.local_region);
-  if (e.remote_region.valid()) regions_.unpin(e.remote_region);
+  if (is_of_host(e.session)) return hosts_->serving().ended(e, now);
+  unpin(e.local_region);
+  unpin(e.remote_region);
   Session& owner = session(e.session);
   shm::SlotView view;
   view.word = {e.slot_generation, e.state, e.reason};
@@ -118,15 +148,15 @@ void Effects::resolve(const core::ResolveRoute& effect, Time now) {
 bool Effects::try_route(const core::ResolveRoute& e, Time now) {
   const auto owner = core_.find_owner(e.owner);
   if (!owner || owner->state != core::OwnerState::route_pending) return true;
-  const Resolution found =
-      inbox_.resolve_late(session(e.session), e.segment, e.segment_offset, e.length, e.op, now);
+  LaneId lane;
+  const Resolution found = inbox_.resolve_late(session(e.session), e.segment, e.segment_offset,
+                                               e.length, e.op, now, &lane);
   switch (found.lookup) {
     case Lookup::pending: return false;
     case Lookup::failed: core_.handle(core::RouteFailed{e.owner, found.reason}, now); return true;
     case Lookup::found:
-      regions_.pin(found.region);
-      core_.handle(core::RouteResolved{e.owner, lane_of(e.op), found.region, found.region_offset},
-                   now);
+      inbox_.pin(found.region);
+      core_.handle(core::RouteResolved{e.owner, lane, found.region, found.region_offset}, now);
       return true;
   }
   TENTQ_CHECK(false);

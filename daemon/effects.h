@@ -22,6 +22,9 @@ class Effects {
           Executor& executor, Notifications& notifications, Departures& departures,
           ErrorBook& errors, Latencies& latencies);
 
+  // Owners may name other hosts; once, before the first effect.
+  void reach(Hosts& hosts) { hosts_ = &hosts; }
+
   // Effects, posts and the completions that are there at once. True if there was anything; then
   // chunks may be collected that the next call posts.
   bool carry_out(Time now);
@@ -33,7 +36,9 @@ class Effects {
  private:
   bool carry_out_asked(Time now);
   void carry_out_one(const core::Effect& effect, Time now);
+  bool is_of_host(SessionId id) const;
   void owner_ended(const core::OwnerEnded& effect, Time now);
+  void unpin(RegionIndex region);
   void resolve(const core::ResolveRoute& effect, Time now);
   bool try_route(const core::ResolveRoute& effect, Time now);
   Session& session(SessionId id);
@@ -48,6 +53,7 @@ class Effects {
   Departures& departures_;
   ErrorBook& errors_;
   Latencies& latencies_;
+  Hosts* hosts_ = nullptr;
   std::vector<core::ResolveRoute> pending_routes_;
   bool drained_ = false;
 };

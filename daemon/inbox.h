@@ -12,6 +12,7 @@
 
 namespace tentq {
 
+class Hosts;
 class Notifications;
 
 class Inbox {
@@ -29,6 +30,8 @@ class Inbox {
 
   Inbox(const Settings& settings, core::Core& core, Regions& regions, Segments& segments,
         Notifications& notifications, Host& host);
+  // Segments of other hosts are reached through these; once, before the first request.
+  void reach(Hosts& hosts) { hosts_ = &hosts; }
 
   void add(Session& session);
   void remove(Session& session);
@@ -52,9 +55,12 @@ class Inbox {
   bool park_idle(Time now, bool all);
   // Looks at every parked session; counts work that came without its doorbell.
   void safety_poll(Time now);
-  // A session's resolved range for an owner whose route was pending.
+  // A session's resolved range for an owner whose route was pending, and its lane when it is found.
   Resolution resolve_late(const Session& session, SegmentHandle handle, std::uint64_t offset,
-                          std::uint64_t length, Op op, Time now) const;
+                          std::uint64_t length, Op op, Time now, LaneId* lane) const;
+
+  // Keeps an owner's other side: a region of this host, or a segment of another one.
+  void pin(RegionIndex remote);
 
   std::uint64_t missed_wakeups() const { return missed_wakeups_; }
   // Submitted in a more urgent class than their clients' quotas allow, and taken in that one.
@@ -79,6 +85,9 @@ class Inbox {
   Verdict check_local(const Session& session, const CellBody& cell, core::OwnerSpec* spec) const;
   Verdict check_remote(const Session& session, const CellBody& cell, core::OwnerSpec* spec,
                        Time now) const;
+  Verdict check_elsewhere(const RemoteSegment& segment, const CellBody& cell,
+                          core::OwnerSpec* spec) const;
+
   bool take_slot(Session& session, const CellBody& cell, Time now);
   void note_stall(SessionRing& ring, Time now);
 
@@ -88,6 +97,7 @@ class Inbox {
   Segments& segments_;
   Notifications& notifications_;
   Host& host_;
+  Hosts* hosts_ = nullptr;
   std::vector<Session*> sessions_;
   std::vector<Session*> awake_;
   std::vector<CellBody> group_;

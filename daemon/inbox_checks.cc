@@ -2,6 +2,7 @@
 // cell; every check is against the daemon's own tables. One unfit cell ends its whole call.
 #include <algorithm>
 
+#include "daemon/hosts/hosts.h"
 #include "daemon/inbox.h"
 #include "daemon/lanes.h"
 #include "proto/check.h"
@@ -67,7 +68,7 @@ void Inbox::handle_transfers(Session& session, ClassId cls, std::span<const Cell
       continue;
     }
     regions_.pin(spec.local_region);
-    if (spec.remote_region.valid()) regions_.pin(spec.remote_region);
+    if (spec.remote_region.valid()) pin(spec.remote_region);
   }
   core_.handle(core::Submitted{session.id, cls, replayed, reason, specs_}, now);
 }
@@ -75,7 +76,7 @@ void Inbox::handle_transfers(Session& session, ClassId cls, std::span<const Cell
 // A small copy is made in this turn when nothing is before it: its lines, which another core wrote
 // last, come while the core decides.
 void Inbox::expect_copy(const core::OwnerSpec& spec) const {
-  if (!spec.remote_region.valid()) return;
+  if (!spec.remote_region.valid() || is_elsewhere(spec.remote_region)) return;
   const std::byte* local = regions_.at(spec.local_region).mapping.data() + spec.local_offset;
   const std::byte* remote = regions_.at(spec.remote_region).mapping.data() + spec.remote_offset;
   const std::byte* from = spec.op == Op::read ? remote : local;
@@ -138,11 +139,12 @@ Inbox::Verdict Inbox::check_remote(const Session& session, const CellBody& cell,
   if (it == session.segments.end()) {
     return {Reason::unknown_segment, Violation::unknown_segment, true};
   }
+  spec->remote_segment = SegmentHandle{cell.remote_segment};
+  if (it->second.remote != nullptr) return check_elsewhere(*it->second.remote, cell, spec);
   const Segment& segment = *it->second.segment;
   if (segment.incarnation != it->second.incarnation) return {Reason::stale_handle, {}, false};
   const Resolution found =
       segments_.resolve(segment, cell.remote_offset, cell.length, cell.op, session.asker(), now);
-  spec->remote_segment = SegmentHandle{cell.remote_segment};
   switch (found.lookup) {
     case Lookup::pending: spec->remote_offset = cell.remote_offset; return {};
     case Lookup::found:
@@ -161,15 +163,48 @@ Inbox::Verdict Inbox::check_remote(const Session& session, const CellBody& cell,
   return {};
 }
 
+// Range and rights are checked where the segment is.
+Inbox::Verdict Inbox::check_elsewhere(const RemoteSegment& segment, const CellBody& cell,
+                                      core::OwnerSpec* spec) const {
+  if (cell.remote_offset + cell.length < cell.length) {
+    return {Reason::out_of_range, Violation::out_of_range, true};
+  }
+  const Resolution found = hosts_->resolve(segment);
+  if (found.lookup == Lookup::failed) return {found.reason, {}, false};
+  spec->remote_offset = cell.remote_offset;
+  spec->without_route = Reason::peer_lost;
+  if (found.lookup == Lookup::pending) return {};
+  spec->lane = hosts_->lane_of(segment, cell.op);
+  if (spec->lane.valid()) spec->remote_region = found.region;
+  return {};
+}
+
+void Inbox::pin(RegionIndex remote) {
+  if (is_elsewhere(remote)) {
+    hosts_->pin(remote);
+  } else {
+    regions_.pin(remote);
+  }
+}
+
 Resolution Inbox::resolve_late(const Session& session, SegmentHandle handle, std::uint64_t offset,
-                               std::uint64_t length, Op op, Time now) const {
+                               std::uint64_t length, Op op, Time now, LaneId* lane) const {
   const auto it = session.segments.find(handle.value());
   if (it == session.segments.end()) {
     Resolution closed;
     closed.reason = Reason::unknown_segment;
     return closed;
   }
-  return segments_.resolve(*it->second.segment, offset, length, op, session.asker(), now);
+  const OpenedSegment& opened = it->second;
+  if (opened.remote == nullptr) {
+    *lane = lane_of(op);
+    return segments_.resolve(*opened.segment, offset, length, op, session.asker(), now);
+  }
+  Resolution found = hosts_->resolve(*opened.remote);
+  found.region_offset = offset;
+  *lane = found.lookup == Lookup::found ? hosts_->lane_of(*opened.remote, op) : LaneId{};
+  if (!lane->valid() && found.lookup == Lookup::found) found.lookup = Lookup::pending;
+  return found;
 }
 
 }  // namespace tentq

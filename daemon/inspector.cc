@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "daemon/config/quotas.h"
+#include "daemon/hosts/hosts.h"
 #include "daemon/lanes.h"
 #include "proto/version.h"
 
@@ -155,6 +156,39 @@ std::vector<LaneView> Inspector::lanes() const {
   for (std::size_t i = 0; i < kLaneCount; ++i) {
     const LaneId id{static_cast<std::uint16_t>(i)};
     views.push_back({id, std::string(kLaneNames[i]), "shm", from_.core.lane_totals(id)});
+  }
+  if (from_.hosts == nullptr) return views;
+  for (const OtherHost& host : from_.hosts->table().hosts()) {
+    if (!host.known) continue;
+    const std::pair<LaneId, const char*> lanes[] = {
+        {host.read, "tcp read "}, {host.write, "tcp write "}, {host.serve, "tcp serve "}};
+    for (const auto& [id, name] : lanes) {
+      views.push_back({id, name + host.address, "tcp", from_.core.lane_totals(id)});
+    }
+  }
+  return views;
+}
+
+std::vector<PeerView> Inspector::peers() const {
+  std::vector<PeerView> views;
+  if (from_.hosts == nullptr) return views;
+  for (const OtherHost& host : from_.hosts->table().hosts()) {
+    if (!host.known) continue;
+    PeerView view;
+    for (const std::uint8_t byte : host.id) {
+      constexpr char kDigits[] = "0123456789abcdef";
+      view.host += {kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+    view.address = host.address;
+    view.dialed = host.dialed.valid();
+    view.accepted = host.accepted.valid();
+    view.connections = static_cast<std::uint32_t>(host.connections.size());
+    view.away = host.away;
+    view.lost_links = host.lost_links;
+    view.read = from_.core.lane_totals(host.read);
+    view.write = from_.core.lane_totals(host.write);
+    view.serve = from_.core.lane_totals(host.serve);
+    views.push_back(std::move(view));
   }
   return views;
 }

@@ -30,6 +30,7 @@ class Inspector final : public Inspection {
     const std::vector<std::string>& warnings;
     const Latencies& latencies;
     const std::string& metrics;
+    const std::unique_ptr<Hosts>& hosts;  // null: there are no links to other hosts
     std::uint32_t shm_workers;
     std::uint64_t shm_paced_bytes_per_second;
   };
@@ -43,6 +44,7 @@ class Inspector final : public Inspection {
   std::vector<ClientView> clients() const override;
   std::vector<SegmentView> segments() const override;
   std::vector<LaneView> lanes() const override;
+  std::vector<PeerView> peers() const override;
   const core::Core& core() const override { return from_.core; }
   Time now() const override { return monotonic_now(); }
 

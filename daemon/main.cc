@@ -48,8 +48,14 @@ int serve(tentq::Settings settings, const std::string& path) {
   if (!lock.acquire(settings.lock_path, &why)) return fail();
   tentq::Epoch epoch;
   if (!tentq::begin_epoch(settings.state_directory, &epoch, &why)) return fail();
+  std::optional<tentq::PeerTerms> terms;
+  if (settings.peers.enabled() &&
+      !tentq::load_terms(settings.peers, settings.state_directory, epoch.counter, epoch.random,
+                         &terms.emplace(), &why)) {
+    return fail();
+  }
   tentq::install_sigbus_guard();
-  tentq::Daemon daemon(std::move(settings), path, epoch);
+  tentq::Daemon daemon(std::move(settings), path, epoch, std::move(terms));
   if (!daemon.listen(&why)) return fail();
   daemon.run();
   return 0;

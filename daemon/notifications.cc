@@ -58,6 +58,7 @@ void Notifications::accept(Session& sender, const CellBody& cell, Time now) {
     refuse(Reason::unknown_segment);
     return;
   }
+  if (handle->second.remote != nullptr) return refuse(Reason::no_route);
   if (sender.notifications >= mailbox_limit_) return refuse(Reason::mailbox_full);
   ++sender.notifications;
   waiting.sender = sender.id;

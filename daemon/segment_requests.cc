@@ -5,10 +5,13 @@
 
 #include <algorithm>
 
+#include "daemon/hosts/hosts.h"
+
 namespace tentq {
 
 namespace {
 
+// A port says that a daemon is meant, which may be another one of this host.
 bool is_this_host(std::string_view host) {
   char own[256] = {};
   ::gethostname(own, sizeof own - 1);
@@ -16,9 +19,18 @@ bool is_this_host(std::string_view host) {
          host == own;
 }
 
+void refuse(ControlChannel& channel, const OpenSegment& message, StatusCode status,
+            const std::string& text) {
+  auto answer = make_message<SegmentReply>(message.header.request);
+  answer.status = status;
+  answer.text.assign(text);
+  channel.send(answer);
+}
+
 }  // namespace
 
-StatusCode parse_segment_address(std::string_view address, std::string* name, std::string* why) {
+StatusCode parse_segment_address(std::string_view address, std::string* host_port,
+                                 std::string* name, std::string* why) {
   constexpr std::string_view kScheme = "tentq://";
   std::string_view rest = address;
   std::string_view host;
@@ -31,19 +43,12 @@ StatusCode parse_segment_address(std::string_view address, std::string* name, st
     }
     host = rest.substr(0, slash);
     rest.remove_prefix(slash + 1);
-    const std::size_t bracket = host.find(']');
-    const std::size_t colon = host.find(':', bracket == std::string_view::npos ? 0 : bracket);
-    if (colon != std::string_view::npos) host = host.substr(0, colon);
   }
   if (!is_valid_name(rest)) {
     *why = "a segment name is 1 to 63 of letters, digits, '.', '_', '-'";
     return StatusCode::invalid_argument;
   }
-  if (!is_this_host(host)) {
-    *why = "no transport reaches host '" + std::string(host) +
-           "': this daemon serves segments of its own host only";
-    return StatusCode::no_route;
-  }
+  host_port->assign(is_this_host(host) ? std::string_view{} : host);
   *name = std::string(rest);
   return StatusCode::ok;
 }
@@ -59,35 +64,73 @@ bool SegmentRequests::may_open(const Session& session, const Segment& segment) c
 }
 
 void SegmentRequests::open(ControlChannel& channel, const OpenSegment& message, Time now) {
-  Session& session = *channel.session();
-  auto answer = make_message<SegmentReply>(message.header.request);
-  const auto refuse = [&](StatusCode status, const std::string& text) {
-    answer.status = status;
-    answer.text.assign(text);
-    channel.send(answer);
-  };
+  const Session& session = *channel.session();
+  std::string host;
   std::string name;
   std::string why;
-  const StatusCode parsed = parse_segment_address(message.name.view(), &name, &why);
-  if (parsed != StatusCode::ok) return refuse(parsed, why);
+  const StatusCode parsed = parse_segment_address(message.name.view(), &host, &name, &why);
+  if (parsed != StatusCode::ok) return refuse(channel, message, parsed, why);
   if (session.segments.size() >= settings_.sessions.segments) {
-    return refuse(StatusCode::exhausted,
+    return refuse(channel, message, StatusCode::exhausted,
                   "too many open segments; close some or raise sessions.segments");
   }
+  if (host.empty()) {
+    open_here(channel, message, name, now);
+  } else {
+    open_elsewhere(channel, message, host, name, now);
+  }
+}
+
+// Answered when the other host has answered, or the route budget is spent.
+void SegmentRequests::open_elsewhere(ControlChannel& channel, const OpenSegment& message,
+                                     const std::string& address, const std::string& name,
+                                     Time now) {
+  if (hosts_ == nullptr) {
+    return refuse(channel, message, StatusCode::no_route,
+                  "this daemon has no links to other hosts: set peers.key_file (and peers.listen, "
+                  "to be reached itself)");
+  }
+  const std::weak_ptr<ControlChannel> asker = channel.weak_from_this();
+  hosts_->open(
+      address, name, message.incarnation, now,
+      [this, asker, message](const RemoteSegmentPtr& segment, StatusCode status,
+                             const std::string& text) {
+        const std::shared_ptr<ControlChannel> to = asker.lock();
+        Session* session = to == nullptr || to->closed() ? nullptr : to->session();
+        if (session == nullptr || session->leaving || status != StatusCode::ok) {
+          if (segment != nullptr) hosts_->close(segment);
+          if (session != nullptr) refuse(*to, message, status, text);
+          return;
+        }
+        const std::uint32_t handle = session->next_segment++;
+        session->segments.emplace(handle, OpenedSegment{nullptr, segment->incarnation, segment});
+        auto answer = make_message<SegmentReply>(message.header.request);
+        answer.segment = handle;
+        answer.incarnation = segment->incarnation;
+        answer.regions = segment->regions;
+        to->send(answer);
+      });
+}
+
+void SegmentRequests::open_here(ControlChannel& channel, const OpenSegment& message,
+                                const std::string& name, Time now) {
+  Session& session = *channel.session();
   const SegmentPtr segment = segments_.open(name, message.incarnation, message.reattach != 0, now);
   if (segment == nullptr) {
-    return message.incarnation == 0
-               ? refuse(StatusCode::not_found, "no client of this host exports '" + name + "'")
-               : refuse(StatusCode::stale_handle, "'" + name + "' is another process by now");
+    return message.incarnation == 0 ? refuse(channel, message, StatusCode::not_found,
+                                             "no client of this host exports '" + name + "'")
+                                    : refuse(channel, message, StatusCode::stale_handle,
+                                             "'" + name + "' is another process by now");
   }
   if (!may_open(session, *segment)) {
     segments_.close(segment);
-    return refuse(StatusCode::not_permitted, "'" + name + "' belongs to uid " +
-                                                 std::to_string(segment->uid) +
-                                                 " and grants this process nothing");
+    return refuse(channel, message, StatusCode::not_permitted,
+                  "'" + name + "' belongs to uid " + std::to_string(segment->uid) +
+                      " and grants this process nothing");
   }
   const std::uint32_t handle = session.next_segment++;
-  session.segments.emplace(handle, OpenedSegment{segment, segment->incarnation});
+  session.segments.emplace(handle, OpenedSegment{segment, segment->incarnation, nullptr});
+  auto answer = make_message<SegmentReply>(message.header.request);
   answer.segment = handle;
   answer.incarnation = segment->incarnation;
   answer.regions = segment->regions.size();
@@ -102,7 +145,7 @@ void SegmentRequests::close(ControlChannel& channel, const CloseSegment& message
     answer.status = StatusCode::not_found;
     answer.text.assign("no such open segment in this session");
   } else {
-    segments_.close(it->second.segment);
+    close_handle(it->second);
     session.segments.erase(it);
   }
   channel.send(answer);
@@ -117,6 +160,21 @@ void SegmentRequests::list_regions(ControlChannel& channel, const SegmentRegions
     channel.send(answer);
     return;
   }
+  if (it->second.remote != nullptr) {
+    const std::weak_ptr<ControlChannel> asker = channel.weak_from_this();
+    hosts_->list_regions(*it->second.remote, message.first,
+                         [asker, answer](const PeerRegions& listed) mutable {
+                           const std::shared_ptr<ControlChannel> to = asker.lock();
+                           if (to == nullptr || to->closed()) return;
+                           answer.status = listed.status;
+                           answer.total = listed.total;
+                           answer.first = listed.first;
+                           answer.count = listed.count;
+                           std::copy_n(listed.rows, listed.count, answer.rows);
+                           to->send(answer);
+                         });
+    return;
+  }
   const auto& regions = it->second.segment->regions;
   answer.total = static_cast<std::uint32_t>(regions.size());
   answer.first = message.first;
@@ -129,8 +187,16 @@ void SegmentRequests::list_regions(ControlChannel& channel, const SegmentRegions
   channel.send(answer);
 }
 
+void SegmentRequests::close_handle(const OpenedSegment& opened) {
+  if (opened.remote != nullptr) {
+    hosts_->close(opened.remote);
+  } else {
+    segments_.close(opened.segment);
+  }
+}
+
 void SegmentRequests::forget(Session& session) {
-  for (const auto& [handle, opened] : session.segments) segments_.close(opened.segment);
+  for (const auto& [handle, opened] : session.segments) close_handle(opened);
   session.segments.clear();
 }
 

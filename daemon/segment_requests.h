@@ -9,10 +9,15 @@
 
 namespace tentq {
 
+class Hosts;
+
 class SegmentRequests {
  public:
   SegmentRequests(const Settings& settings, Regions& regions, Segments& segments)
       : settings_(settings), regions_(regions), segments_(segments) {}
+
+  // Segments of other hosts are asked for through these; once, before the first request.
+  void reach(Hosts& hosts) { hosts_ = &hosts; }
 
   void open(ControlChannel& channel, const OpenSegment& message, Time now);
   void close(ControlChannel& channel, const CloseSegment& message);
@@ -22,14 +27,21 @@ class SegmentRequests {
 
  private:
   bool may_open(const Session& session, const Segment& segment) const;
+  void open_here(ControlChannel& channel, const OpenSegment& message, const std::string& name,
+                 Time now);
+  void open_elsewhere(ControlChannel& channel, const OpenSegment& message,
+                      const std::string& address, const std::string& name, Time now);
+  void close_handle(const OpenedSegment& opened);
 
   const Settings& settings_;
   Regions& regions_;
   Segments& segments_;
+  Hosts* hosts_ = nullptr;
 };
 
-// The segment part of `store-1` or `tentq://host[:port]/store-1`; false with *why when the address
-// is malformed (invalid_argument) or names another host (no_route).
-StatusCode parse_segment_address(std::string_view address, std::string* name, std::string* why);
+// The parts of `store-1` or `tentq://host[:port]/store-1`: the segment's name, and host[:port]
+// unless it is this host's. invalid_argument with *why when it is malformed.
+StatusCode parse_segment_address(std::string_view address, std::string* host, std::string* name,
+                                 std::string* why);
 
 }  // namespace tentq

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/hosts/remote_segments.h"
 #include "daemon/segments.h"
 #include "daemon/views.h"
 #include "proto/control.h"
@@ -38,9 +39,11 @@ struct Credentials {
   std::vector<gid_t> groups;  // with the primary group
 };
 
+// Of this host, or of another one.
 struct OpenedSegment {
-  SegmentPtr segment;
+  SegmentPtr segment;  // null: of another host
   std::uint64_t incarnation = 0;
+  RemoteSegmentPtr remote;  // null: of this host
 };
 
 struct SessionRing {

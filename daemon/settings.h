@@ -52,6 +52,17 @@ struct ShmSettings {
   std::uint64_t paced_bytes_per_second = 0;
 };
 
+// Lanes to other hosts.
+struct TcpSettings {
+  std::uint32_t threads = 1;               // that move bytes
+  bool checksum = false;                   // a CRC-32C goes with every payload that is sent
+  std::uint64_t window_bytes = 16u << 20;  // per lane; the ceiling of an adaptive window
+  std::uint32_t window_chunks = 256;
+  std::uint64_t chunk_bytes = 0;  // 64 KiB … 1 MiB; 0: by the lane's rate
+  core::WindowRules window{
+      .adaptive = true, .delay_target = std::chrono::milliseconds{1}, .least_bytes = 1u << 20};
+};
+
 struct LoopSettings {
   Duration spin = std::chrono::microseconds{50};  // polled this long after the last work
   Duration session_park = std::chrono::milliseconds{1};
@@ -80,9 +91,12 @@ struct PeerSettings {
   std::uint32_t data_connections = 2;                  // of a link
   Duration timeout = std::chrono::seconds{3};          // silence that means loss
   Duration connect_timeout = std::chrono::seconds{3};  // to connect, and again to shake hands
-  std::uint32_t most = 1024;                           // hosts
+  std::uint32_t most = 32;                             // hosts
   ClassId highest_class = ClassId::foreground;         // that peers' READs are served at
   std::uint32_t dscp = 48;                             // of control connections; 0 … 63
+
+  // Whether there can be links at all.
+  bool enabled() const { return !listen.empty() || !key_file.empty() || auth == PeerAuth::none; }
 };
 
 struct LogSettings {
@@ -124,6 +138,7 @@ struct Settings {
   SessionSettings sessions;
   MemorySettings memory;
   ShmSettings shm;
+  TcpSettings tcp;
   LoopSettings loop;
   LogSettings log;
   MetricsSettings metrics;

@@ -95,9 +95,21 @@ struct ClientView {
 
 struct LaneView {
   LaneId id;
-  std::string name;  // "shm read", "shm write"
+  std::string name;  // "shm read", "tcp write 10.0.0.2:7471"
   std::string transport;
   core::LaneTotals totals;
+};
+
+// Another host with which there is, or was, a link.
+struct PeerView {
+  std::string host;               // its id, in hexadecimal
+  std::string address;            // of the link's other end, host:port
+  bool dialed = false;            // this host asks over its own link
+  bool accepted = false;          // the other host has one to here
+  std::uint32_t connections = 0;  // for data, that this host has made
+  bool away = false;              // its segments cannot be reached now
+  std::uint64_t lost_links = 0;
+  core::LaneTotals read, write, serve;
 };
 
 struct DaemonView {
@@ -131,6 +143,7 @@ class Inspection {
   virtual std::vector<ClientView> clients() const = 0;
   virtual std::vector<SegmentView> segments() const = 0;
   virtual std::vector<LaneView> lanes() const = 0;
+  virtual std::vector<PeerView> peers() const { return {}; }
   virtual const core::Core& core() const = 0;
   virtual Time now() const = 0;
 };

@@ -277,6 +277,7 @@ enum class QueryKind : std::uint32_t {
   owners = 6,
   explain = 7,
   errors = 8,
+  peers = 9,
 };
 
 struct Query {

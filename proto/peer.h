@@ -129,9 +129,12 @@ struct PeerOpenSegment {
   static constexpr PeerMessageType kType = PeerMessageType::open_segment;
   PeerHeader header;
   std::uint64_t incarnation = 0;  // 0 = whoever holds the name; else only that exporter
+  // That it had when it was opened before: an exporter that is coming back is answered for when it
+  // has as many, or could have.
+  std::uint64_t regions = 0;
   NameText name;
 };
-static_assert(sizeof(PeerOpenSegment) == 88);
+static_assert(sizeof(PeerOpenSegment) == 96);
 
 struct PeerSegment {
   static constexpr PeerMessageType kType = PeerMessageType::segment;

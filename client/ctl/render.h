@@ -17,6 +17,7 @@ void render_errors(const Json& document, Output& to);
 void render_clients(const Json& document, Output& to);
 void render_segments(const Json& document, Output& to);
 void render_lanes(const Json& document, Output& to);
+void render_peers(const Json& document, Output& to);
 void render_owners(const Json& document, Output& to);
 void render_explain(const Json& document, Output& to);
 

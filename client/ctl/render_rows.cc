@@ -161,10 +161,38 @@ void render_lanes(const Json& document, Output& to) {
   for (const Json& row : document.at("lanes")) {
     table.row({text(row.at("lane")), text(row.at("transport")), number(row.at("depth")),
                bytes(row.at("bytes")), bytes(row.at("in_flight_bytes")),
-               bytes(row.at("window_bytes")), number(row.at("in_flight_chunks")),
-               number(row.at("window_chunks")), bytes(row.at("chunk_bytes"))});
+               row.value("away", false) ? "away" : bytes(row.at("window_bytes")),
+               number(row.at("in_flight_chunks")), number(row.at("window_chunks")),
+               bytes(row.at("chunk_bytes"))});
   }
   to.out << (table.empty() ? "no lanes\n" : table.text(to.terminal));
+}
+
+void render_peers(const Json& document, Output& to) {
+  Table table({{"peer", Kind::text},
+               {"link", Kind::text},
+               {"conns"},
+               {"lost"},
+               {"reads"},
+               {"in flight"},
+               {"writes"},
+               {"in flight"},
+               {"serves"},
+               {"in flight"}});
+  for (const Json& row : document.at("peers")) {
+    const bool accepted = row.at("accepted");
+    const std::string link = row.at("away") ? (accepted ? "theirs" : "away")
+                             : accepted     ? "both"
+                                            : "ours";
+    std::vector<Cell> cells = {text(row.at("address")), link, number(row.at("connections")),
+                               number(row.at("lost_links"))};
+    for (const char* lane : {"read", "write", "serve"}) {
+      cells.push_back(number(row.at(lane).at("depth")));
+      cells.push_back(bytes(row.at(lane).at("in_flight_bytes")));
+    }
+    table.row(std::move(cells));
+  }
+  to.out << (table.empty() ? "no links to other hosts\n" : table.text(to.terminal));
 }
 
 void render_owners(const Json& document, Output& to) {

@@ -107,6 +107,7 @@ class CommandLine {
     app.add_subcommand("clients", "Attached clients");
     app.add_subcommand("segments", "Exported segments");
     app.add_subcommand("lanes", "Lanes and their windows");
+    app.add_subcommand("peers", "Other hosts: links, and what goes between");
     CLI::App* owners = app.add_subcommand("owners", "What is queued or in flight, oldest first");
     owners->add_option("--client", options->client, "Only this client's (id or name)")
         ->check(is_word("a client's id or name"));
@@ -179,6 +180,7 @@ constexpr QueryCommand kQueries[] = {
     {"owners", QueryKind::owners, render_owners},
     {"explain", QueryKind::explain, render_explain},
     {"errors", QueryKind::errors, render_errors},
+    {"peers", QueryKind::peers, render_peers},
 };
 
 std::string query_argument(const Options& options) {

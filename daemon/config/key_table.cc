@@ -132,6 +132,31 @@ void add_session_keys(Table& table) {
                           TENTQ_AT(sessions.allowed_gids), kLive));
 }
 
+void add_tcp_keys(Table& table) {
+  table.push_back(number("tcp.threads", "Threads that move bytes to and from other hosts.",
+                         TENTQ_AT(tcp.threads), 1, 64));
+  table.push_back(boolean("tcp.checksum",
+                          "A CRC-32C goes with every payload; one that does not fit is not taken.",
+                          TENTQ_AT(tcp.checksum)));
+  table.push_back(boolean("tcp.adaptive",
+                          "The window of each lane follows the lane, below tcp.window_bytes.",
+                          TENTQ_AT(tcp.window.adaptive)));
+  table.push_back(duration("tcp.delay_target",
+                           "Most that chunks may wait for each other in an adaptive window.",
+                           TENTQ_AT(tcp.window.delay_target), microseconds{1}, seconds{1}));
+  table.push_back(size("tcp.least_window_bytes", "An adaptive window is never smaller.",
+                       TENTQ_AT(tcp.window.least_bytes), 0, std::uint64_t{64} << 30));
+  table.push_back(size("tcp.window_bytes",
+                       "Bytes in flight per lane; the most when tcp.adaptive is set.",
+                       TENTQ_AT(tcp.window_bytes), 64u << 10, std::uint64_t{64} << 30));
+  table.push_back(number("tcp.window_chunks", "Chunks in flight per lane.",
+                         TENTQ_AT(tcp.window_chunks), 1, 65'536));
+  table.push_back(size_or_zero(
+      "tcp.chunk_bytes",
+      "Largest chunk: an owner is cut into pieces of this size; 0: of about 20us at a lane's rate.",
+      TENTQ_AT(tcp.chunk_bytes), 64u << 10, 1u << 20));
+}
+
 void add_data_keys(Table& table) {
   table.push_back(boolean("memory.allow_sparse",
                           "Accept regions with holes; each first touch then costs the daemon.",
@@ -170,6 +195,7 @@ void add_data_keys(Table& table) {
                                "to cap what tentq takes of the memory; 0: not paced.",
                                TENTQ_AT(shm.paced_bytes_per_second), 1u << 20,
                                std::uint64_t{1} << 40));
+  add_tcp_keys(table);
   table.push_back(duration("loop.spin", "The conductor polls this long after the last work.",
                            TENTQ_AT(loop.spin), seconds{0}, seconds{1}));
   table.push_back(duration("loop.session_park",
@@ -349,7 +375,7 @@ void add_peer_keys(Table& table) {
                            "Most time to connect to an address, and then to be let in.",
                            TENTQ_AT(peers.connect_timeout), milliseconds{100}, minutes{1}));
   table.push_back(
-      number("peers.most", "Hosts with links at once.", TENTQ_AT(peers.most), 1, 16'384));
+      number("peers.most", "Hosts with links at once.", TENTQ_AT(peers.most), 1, 84));
   table.push_back(client_class("peers.highest_class",
                                "Most urgent class that reads of other hosts are served at.",
                                TENTQ_AT(peers.highest_class)));

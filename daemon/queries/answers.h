@@ -61,6 +61,7 @@ QueryAnswer queue(const Question& question);
 QueryAnswer clients(const Question& question);
 QueryAnswer segments(const Question& question);
 QueryAnswer lanes(const Question& question);
+QueryAnswer peers(const Question& question);
 QueryAnswer owners(const Question& question);
 QueryAnswer explain(const Question& question);
 QueryAnswer errors(const Question& question);

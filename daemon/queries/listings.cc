@@ -1,4 +1,4 @@
-// `clients`, `segments` and `lanes`: one row each.
+// `clients`, `segments`, `lanes` and `peers`: one row each.
 #include <cstdio>
 #include <map>
 
@@ -146,6 +146,7 @@ QueryAnswer lanes(const Question& question) {
     rows.push_back({{"lane", lane.name},
                     {"id", lane.id.value()},
                     {"transport", lane.transport},
+                    {"away", totals.away},
                     {"depth", totals.queued_owners},
                     {"bytes", totals.queued_bytes},
                     {"in_flight_bytes", totals.in_flight_bytes},
@@ -161,6 +162,28 @@ QueryAnswer lanes(const Question& question) {
                     {"low_rate_bytes_per_second", totals.low_rate_bytes_per_s}});
   }
   return document({{"lanes", std::move(rows)}});
+}
+
+QueryAnswer peers(const Question& question) {
+  Json rows = Json::array();
+  const auto of_lane = [](const core::LaneTotals& totals) {
+    return Json{{"depth", totals.queued_owners},
+                {"bytes", totals.queued_bytes},
+                {"in_flight_bytes", totals.in_flight_bytes}};
+  };
+  for (const PeerView& peer : question.inspection.peers()) {
+    rows.push_back({{"address", peer.address},
+                    {"host", peer.host},
+                    {"dialed", peer.dialed},
+                    {"accepted", peer.accepted},
+                    {"connections", peer.connections},
+                    {"away", peer.away},
+                    {"lost_links", peer.lost_links},
+                    {"read", of_lane(peer.read)},
+                    {"write", of_lane(peer.write)},
+                    {"serve", of_lane(peer.serve)}});
+  }
+  return document({{"peers", std::move(rows)}});
 }
 
 }  // namespace tentq::answers

@@ -122,6 +122,11 @@ std::string sentence(const core::Explanation& why, const ClientView* client,
   switch (why.cause) {
     case core::WaitCause::none: return "It does not wait: its chunks are with the transport.";
     case core::WaitCause::route:
+      if (why.owner.lane.valid()) {
+        return "The way of " + lane + " is broken; it fails in " +
+               std::to_string(until_ns(why.not_before, now) / 1'000'000) +
+               " ms unless the other host is back (`tentqctl peers`).";
+      }
       return "Its segment is not reachable yet; it fails in " +
              std::to_string(until_ns(why.not_before, now) / 1'000'000) +
              " ms unless a route appears.";

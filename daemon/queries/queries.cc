@@ -17,7 +17,7 @@ struct Kind {
 };
 
 const Kind* find_kind(QueryKind kind) {
-  static const std::array<Kind, 8> kinds = {{
+  static const std::array<Kind, 9> kinds = {{
       {QueryKind::status, answers::status, {}},
       {QueryKind::queue, answers::queue, {"by"}},
       {QueryKind::clients, answers::clients, {}},
@@ -26,6 +26,7 @@ const Kind* find_kind(QueryKind kind) {
       {QueryKind::owners, answers::owners, {"client", "state", "most"}},
       {QueryKind::explain, answers::explain, {"owner"}},
       {QueryKind::errors, answers::errors, {}},
+      {QueryKind::peers, answers::peers, {}},
   }};
   for (const Kind& known : kinds) {
     if (known.kind == kind) return &known;

@@ -7,7 +7,8 @@
 
 namespace tentq {
 
-inline std::vector<StructTable> peer_structs() {
+// Handshake and keepalive.
+inline std::vector<StructTable> link_structs() {
   return {{"PeerHeader",
            sizeof(PeerHeader),
            {TENTQ_FIELD(PeerHeader, type), TENTQ_FIELD(PeerHeader, bytes),
@@ -35,11 +36,15 @@ inline std::vector<StructTable> peer_structs() {
            {TENTQ_FIELD(PeerRefused, header), TENTQ_FIELD(PeerRefused, status),
             TENTQ_FIELD(PeerRefused, reserved), TENTQ_FIELD(PeerRefused, text)}},
           {"PeerPing", sizeof(PeerPing), {TENTQ_FIELD(PeerPing, header)}},
-          {"PeerPong", sizeof(PeerPong), {TENTQ_FIELD(PeerPong, header)}},
-          {"PeerOpenSegment",
+          {"PeerPong", sizeof(PeerPong), {TENTQ_FIELD(PeerPong, header)}}};
+}
+
+// Segments and notifications.
+inline std::vector<StructTable> peer_segment_structs() {
+  return {{"PeerOpenSegment",
            sizeof(PeerOpenSegment),
            {TENTQ_FIELD(PeerOpenSegment, header), TENTQ_FIELD(PeerOpenSegment, incarnation),
-            TENTQ_FIELD(PeerOpenSegment, name)}},
+            TENTQ_FIELD(PeerOpenSegment, regions), TENTQ_FIELD(PeerOpenSegment, name)}},
           {"PeerSegment",
            sizeof(PeerSegment),
            {TENTQ_FIELD(PeerSegment, header), TENTQ_FIELD(PeerSegment, status),
@@ -70,8 +75,12 @@ inline std::vector<StructTable> peer_structs() {
            sizeof(PeerNotified),
            {TENTQ_FIELD(PeerNotified, header), TENTQ_FIELD(PeerNotified, state),
             TENTQ_FIELD(PeerNotified, reserved0), TENTQ_FIELD(PeerNotified, reason),
-            TENTQ_FIELD(PeerNotified, reserved1)}},
-          {"PeerFence",
+            TENTQ_FIELD(PeerNotified, reserved1)}}};
+}
+
+// Fences, receiver credits, and the heads of data connections.
+inline std::vector<StructTable> flow_structs() {
+  return {{"PeerFence",
            sizeof(PeerFence),
            {TENTQ_FIELD(PeerFence, header), TENTQ_FIELD(PeerFence, connection)}},
           {"PeerFenced",
@@ -111,6 +120,14 @@ inline std::vector<StructTable> peer_structs() {
             TENTQ_FIELD(PeerData, length), TENTQ_FIELD(PeerData, queued_ns),
             TENTQ_FIELD(PeerData, flags), TENTQ_FIELD(PeerData, checksum),
             TENTQ_FIELD(PeerData, reason), TENTQ_FIELD(PeerData, reserved)}}};
+}
+
+inline std::vector<StructTable> peer_structs() {
+  std::vector<StructTable> all;
+  for (const auto& part : {link_structs(), peer_segment_structs(), flow_structs()}) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
 }
 
 }  // namespace tentq

@@ -1,0 +1,52 @@
+// What clients of this host ask about segments of others.
+#include "daemon/hosts/hosts.h"
+
+namespace tentq {
+
+void Hosts::open(const std::string& address, const std::string& name, std::uint64_t incarnation,
+                 Time now, Opened opened) {
+  std::string why;
+  if (!links_.want(address, &why)) {
+    opened(nullptr, StatusCode::no_route, why);
+    return;
+  }
+  const std::optional<LinkKey> link = links_.link_to(address);
+  remote_.open(address, name, incarnation, link.value_or(LinkKey{}), now + budget_,
+               std::move(opened));
+}
+
+void Hosts::list_regions(const RemoteSegment& segment, std::uint32_t first, RegionsListed answer) {
+  PeerListRegions message;
+  message.header = {PeerListRegions::kType, sizeof message, next_request_++};
+  message.segment = segment.wire;
+  message.first = first;
+  if (segment.state == RemoteState::open && links_.send(segment.link, message)) {
+    listings_[{segment.link, message.header.request}] = std::move(answer);
+    return;
+  }
+  PeerRegions none;
+  none.status =
+      segment.state == RemoteState::failed ? StatusCode::stale_handle : StatusCode::no_route;
+  answer(none);
+}
+
+Resolution Hosts::resolve(const RemoteSegment& segment) const {
+  Resolution result;
+  switch (segment.state) {
+    case RemoteState::away: result.lookup = Lookup::pending; break;
+    case RemoteState::failed: result.reason = segment.failure; break;
+    case RemoteState::open:
+      result.lookup = Lookup::found;
+      result.region = elsewhere(segment.entry);
+      break;
+  }
+  return result;
+}
+
+LaneId Hosts::lane_of(const RemoteSegment& segment, Op op) {
+  const OtherHost* host = table_.find_dialed(segment.link);
+  if (host == nullptr) return LaneId{};
+  return op == Op::read ? host->read : host->write;
+}
+
+}  // namespace tentq
