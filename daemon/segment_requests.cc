@@ -129,7 +129,7 @@ void SegmentRequests::open_here(ControlChannel& channel, const OpenSegment& mess
                       " and grants this process nothing");
   }
   const std::uint32_t handle = session.next_segment++;
-  session.segments.emplace(handle, OpenedSegment{segment, segment->incarnation, nullptr});
+  session.segments.emplace(handle, OpenedSegment{segment, segment->incarnation});
   auto answer = make_message<SegmentReply>(message.header.request);
   answer.segment = handle;
   answer.incarnation = segment->incarnation;

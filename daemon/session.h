@@ -43,7 +43,7 @@ struct Credentials {
 struct OpenedSegment {
   SegmentPtr segment;  // null: of another host
   std::uint64_t incarnation = 0;
-  RemoteSegmentPtr remote;  // null: of this host
+  RemoteSegmentPtr remote{};  // null: of this host
 };
 
 struct SessionRing {

@@ -374,8 +374,7 @@ void add_peer_keys(Table& table) {
   table.push_back(duration("peers.connect_timeout",
                            "Most time to connect to an address, and then to be let in.",
                            TENTQ_AT(peers.connect_timeout), milliseconds{100}, minutes{1}));
-  table.push_back(
-      number("peers.most", "Hosts with links at once.", TENTQ_AT(peers.most), 1, 84));
+  table.push_back(number("peers.most", "Hosts with links at once.", TENTQ_AT(peers.most), 1, 84));
   table.push_back(client_class("peers.highest_class",
                                "Most urgent class that reads of other hosts are served at.",
                                TENTQ_AT(peers.highest_class)));
