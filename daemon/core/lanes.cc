@@ -131,11 +131,6 @@ void Lanes::give_up(std::uint32_t index) {
 }
 
 // Those that left first are first.
-std::uint32_t Lanes::next_to_give_up(std::int64_t now_ns) const {
-  const std::int64_t due = next_give_up_ns();
-  return due != 0 && due <= now_ns ? away_.front() : kNone;
-}
-
 std::int64_t Lanes::next_give_up_ns() const {
   if (away_.empty()) return 0;
   return later(lanes_[away_.front()].away_since_ns, limits_->route_budget.count());

@@ -121,7 +121,10 @@ class Lanes {
   bool come_back(std::uint32_t lane);
   // A lane whose route budget is spent while it is away, and that was not given up yet: kNone when
   // there is none.
-  std::uint32_t next_to_give_up(std::int64_t now_ns) const;
+  std::uint32_t next_to_give_up(std::int64_t now_ns) const {
+    if (away_.empty() || next_give_up_ns() > now_ns) return kNone;
+    return away_.front();
+  }
   void give_up(std::uint32_t lane);
   // When the next budget is spent; 0 = no lane is away that was not given up.
   std::int64_t next_give_up_ns() const;
