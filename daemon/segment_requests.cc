@@ -70,7 +70,7 @@ void SegmentRequests::open(ControlChannel& channel, const OpenSegment& message, 
   std::string why;
   const StatusCode parsed = parse_segment_address(message.name.view(), &host, &name, &why);
   if (parsed != StatusCode::ok) return refuse(channel, message, parsed, why);
-  if (session.segments.size() >= settings_.sessions.segments) {
+  if (session.segments.size() + session.opening >= settings_.sessions.segments) {
     return refuse(channel, message, StatusCode::exhausted,
                   "too many open segments; close some or raise sessions.segments");
   }
@@ -91,12 +91,14 @@ void SegmentRequests::open_elsewhere(ControlChannel& channel, const OpenSegment&
                   "to be reached itself)");
   }
   const std::weak_ptr<ControlChannel> asker = channel.weak_from_this();
+  ++channel.session()->opening;
   hosts_->open(
       address, name, message.incarnation, now,
       [this, asker, message](const RemoteSegmentPtr& segment, StatusCode status,
                              const std::string& text) {
         const std::shared_ptr<ControlChannel> to = asker.lock();
         Session* session = to == nullptr || to->closed() ? nullptr : to->session();
+        if (session != nullptr) --session->opening;
         if (session == nullptr || session->leaving || status != StatusCode::ok) {
           if (segment != nullptr) hosts_->close(segment);
           if (session != nullptr) refuse(*to, message, status, text);

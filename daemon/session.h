@@ -89,6 +89,7 @@ struct Session {
   std::uint32_t next_segment = 1;
   std::uint64_t registered_bytes = 0;
   std::uint32_t registering = 0;  // registrations under way
+  std::uint32_t opening = 0;      // segments of other hosts, not answered
   SegmentPtr exported;            // null: anonymous
 
   ControlChannel* channel = nullptr;  // null: gone

@@ -14,11 +14,15 @@ bool HostTable::is_idle(const OtherHost& host) const {
   return true;
 }
 
-OtherHost* HostTable::enter(const HostId& id, Time now) {
-  const auto known = std::find_if(hosts_.begin(), hosts_.end(), [&id](const OtherHost& host) {
+OtherHost* HostTable::find(const HostId& id) {
+  const auto it = std::find_if(hosts_.begin(), hosts_.end(), [&id](const OtherHost& host) {
     return host.known && host.id == id;
   });
-  if (known != hosts_.end()) return &*known;
+  return it == hosts_.end() ? nullptr : &*it;
+}
+
+OtherHost* HostTable::enter(const HostId& id, Time now) {
+  if (OtherHost* known = find(id)) return known;
   auto free =
       std::find_if(hosts_.begin(), hosts_.end(), [](const OtherHost& host) { return !host.known; });
   if (free == hosts_.end()) {

@@ -43,6 +43,7 @@ class HostTable {
 
   // The host's entry, made when it is not known; null: all are taken by others.
   OtherHost* enter(const HostId& id, Time now);
+  OtherHost* find(const HostId& id);
   OtherHost* find_dialed(LinkKey link);
   OtherHost* find_accepted(LinkKey link);
   // Tells the core whether READs and WRITEs can go.

@@ -54,7 +54,11 @@ Hosts::Hosts(const Parts& parts, const Settings& settings, PeerTerms terms, Rout
       remote_([this](LinkKey link,
                      const PeerOpenSegment& message) { return links_.send(link, message); },
               [this](LinkKey link, const PeerCloseSegment& message) { links_.send(link, message); },
-              [this] { changed_(); }),
+              [this] { changed_(); },
+              // A link that is there is kept; what leads nowhere is not dialed for nobody.
+              [this](const std::string& address) {
+                if (!links_.link_to(address)) links_.unwant(address);
+              }),
       fences_(
           budget_,
           [this](const Fences::Connection& connection) {
@@ -127,6 +131,9 @@ void Hosts::link_down(LinkKey key, const PeerLink& peer, PeerReason reason,
       host->connections.clear();
       host->lost_links += 1;
       look_at(*host, now);
+    }
+    for (const std::string& address : links_.addresses_of(key)) {
+      if (!remote_.is_used(address)) links_.unwant(address);
     }
     remote_.link_down(key);
     std::erase_if(listings_, [key](const auto& entry) {
@@ -209,7 +216,14 @@ void Hosts::connection_over(const TcpEvent& event, Time now) {
                     : host != nullptr           ? host->id
                                                 : HostId{};
   if (departed != departed_.end()) departed_.erase(departed);
-  if (event.needs_fence) fences_.needed(id, {event.link, event.connection}, now);
+  if (!event.needs_fence) return;
+  // A newer link to the host says as much as its answer would.
+  const OtherHost* other = table_.find(id);
+  if (other != nullptr && other->dialed.valid() && other->dialed != event.link) {
+    tcp_.fenced(event.link, event.connection);
+  } else {
+    fences_.needed(id, {event.link, event.connection}, now);
+  }
 }
 
 void Hosts::received(LinkKey key, const PeerMessage& message) {

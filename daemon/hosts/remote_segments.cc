@@ -69,6 +69,7 @@ void RemoteSegments::forget(const RemoteSegmentPtr& segment) {
   }
   table_[segment->entry] = nullptr;
   free_.push_back(segment->entry);
+  if (!is_used(segment->address)) unused_(segment->address);
 }
 
 void RemoteSegments::link_up(LinkKey link, const std::string& address) {
@@ -147,6 +148,12 @@ void RemoteSegments::expire(Time now) {
 bool RemoteSegments::is_reopening(LinkKey link) const {
   return std::any_of(openings_.begin(), openings_.end(), [link](const Opening& each) {
     return each.link == link && each.opened == nullptr;
+  });
+}
+
+bool RemoteSegments::is_used(const std::string& address) const {
+  return std::any_of(table_.begin(), table_.end(), [&address](const RemoteSegmentPtr& segment) {
+    return segment != nullptr && segment->address == address;
   });
 }
 

@@ -46,9 +46,14 @@ class RemoteSegments {
   using SendClose = std::function<void(LinkKey link, const PeerCloseSegment& message)>;
   // The segment is open, or will not be: owners that wait for it should look again.
   using Changed = std::function<void()>;
+  // No segment of that address is left.
+  using Unused = std::function<void(const std::string& address)>;
 
-  RemoteSegments(Send send, SendClose send_close, Changed changed)
-      : send_(std::move(send)), send_close_(std::move(send_close)), changed_(std::move(changed)) {}
+  RemoteSegments(Send send, SendClose send_close, Changed changed, Unused unused)
+      : send_(std::move(send)),
+        send_close_(std::move(send_close)),
+        changed_(std::move(changed)),
+        unused_(std::move(unused)) {}
 
   // Opens it over `link` (invalid: as soon as there is one); `opened` follows, with no_route if
   // that takes until `deadline`. incarnation 0: whoever exports the name.
@@ -69,6 +74,7 @@ class RemoteSegments {
   // Whether what owners may name is still being opened again over this link.
   bool is_reopening(LinkKey link) const;
   std::size_t count() const;
+  bool is_used(const std::string& address) const;
 
  private:
   struct Opening {
@@ -86,6 +92,7 @@ class RemoteSegments {
   Send send_;
   SendClose send_close_;
   Changed changed_;
+  Unused unused_;
   std::vector<RemoteSegmentPtr> table_;  // null: free
   std::vector<std::uint32_t> free_;
   std::vector<Opening> openings_;

@@ -143,6 +143,31 @@ TEST_F(BetweenHosts, AnotherKeyOpensNothing) {
   EXPECT_EQ(exporter.stop(), 0);
 }
 
+// What another host asks for waits for admission credit here, as a client's submits do.
+TEST_F(BetweenHosts, MoreReadsThanAreAdmittedAtOnceWaitTheirTurn) {
+  start();
+  stores().configure({{"limits", {{"client", {{"owners", 4}}}}}});
+  ASSERT_EQ(stores().stop(), 0);
+  stores().start();
+  Exporter exporter(stores().socket(), store(4_MiB));
+  exporter.fill(8, 0, 4_MiB);
+  Client client = attach(engines().socket(), "engine");
+  Memory memory = allocate_at(client, 4_MiB);
+  const Segment segment = need(client.open_segment(this->segment("store")), "open_segment");
+  constexpr std::size_t kReads = 512;
+  constexpr std::size_t kEach = 4_MiB / kReads;
+  Batch batch = need(client.allocate_batch(kReads), "allocate_batch");
+  for (std::size_t i = 0; i < kReads; ++i) {
+    const Request request = read_from(segment, i * kEach, memory.bytes().subspan(i * kEach, kEach));
+    const SubmitOptions options{.cls = i % 3 == 0 ? Class::foreground : Class::background};
+    need(client.submit(batch, {&request, 1}, options), "submit");
+  }
+  need(batch.wait(kLong), "wait");
+  EXPECT_EQ(batch.overall().state, State::completed);
+  EXPECT_EQ(pattern_differences(memory.bytes(), 8), 0u);
+  EXPECT_EQ(exporter.stop(), 0);
+}
+
 // The other daemon dies with transfers under way and comes back: all of them complete.
 TEST_F(BetweenHosts, TransfersOutliveTheOtherDaemonsDeath) {
   start({{"limits", {{"route_budget", "6s"}}}});
@@ -164,6 +189,26 @@ TEST_F(BetweenHosts, TransfersOutliveTheOtherDaemonsDeath) {
     need(batch.wait(kLong), "wait");
     ASSERT_EQ(batch.overall().state, State::completed) << engines().log() << stores().log();
     EXPECT_EQ(pattern_differences(memory.bytes(), 4), 0u);
+  }
+  EXPECT_EQ(exporter.stop(), 0);
+}
+
+// So with their own daemon: the library repeats what had not ended.
+TEST_F(BetweenHosts, TransfersOutliveTheirOwnDaemonsDeath) {
+  start({{"limits", {{"route_budget", "60s"}}}});
+  Exporter exporter(stores().socket(), store(16_MiB));
+  exporter.fill(7, 0, 16_MiB);
+  Client client = attach(engines().socket(), "engine");
+  Memory memory = allocate_at(client, 16_MiB);
+  const Segment segment = need(client.open_segment(this->segment("store")), "open_segment");
+  for (int round = 0; round < 3; ++round) {
+    std::fill(memory.bytes().begin(), memory.bytes().end(), std::byte{0});
+    Batch batch = submit_again_and_again(client, read_from(segment, 0, memory.bytes()), 4);
+    engines().kill();
+    engines().start();
+    need(batch.wait(kLong), "wait");
+    ASSERT_EQ(batch.overall().state, State::completed) << engines().log();
+    EXPECT_EQ(pattern_differences(memory.bytes(), 7), 0u);
   }
   EXPECT_EQ(exporter.stop(), 0);
 }

@@ -43,6 +43,7 @@ class RemoteSegmentsTest : public ::testing::Test {
   bool link_works = true;
   std::vector<Asked> asked;
   std::vector<std::uint64_t> closed;
+  std::vector<std::string> unused;
   std::vector<StatusCode> statuses;
   std::string last_text;
   RemoteSegmentPtr opened;
@@ -53,7 +54,7 @@ class RemoteSegmentsTest : public ::testing::Test {
         return link_works;
       },
       [this](LinkKey, const PeerCloseSegment& message) { closed.push_back(message.segment); },
-      [this] { ++changes; }};
+      [this] { ++changes; }, [this](const std::string& address) { unused.push_back(address); }};
 };
 
 TEST_F(RemoteSegmentsTest, OpensOverTheLinkThatIsThere) {
@@ -134,6 +135,7 @@ TEST_F(RemoteSegmentsTest, ItsEntryStaysWhileOwnersNameIt) {
   segments.unpin(entry);
   EXPECT_EQ(closed, std::vector<std::uint64_t>{40});
   EXPECT_EQ(segments.count(), 0u);
+  EXPECT_EQ(unused, std::vector<std::string>{"node-7"});
 }
 
 TEST_F(RemoteSegmentsTest, WhatIsClosedBeforeItsAnswerIsClosedThereToo) {
