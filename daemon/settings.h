@@ -59,8 +59,11 @@ struct TcpSettings {
   std::uint64_t window_bytes = 16u << 20;  // per lane; the ceiling of an adaptive window
   std::uint32_t window_chunks = 256;
   std::uint64_t chunk_bytes = 0;  // 64 KiB … 1 MiB; 0: by the lane's rate
-  core::WindowRules window{
-      .adaptive = true, .delay_target = std::chrono::milliseconds{1}, .least_bytes = 1u << 20};
+  // Each chunk costs both hosts some system calls and wake-ups.
+  core::WindowRules window{.adaptive = true,
+                           .delay_target = std::chrono::milliseconds{1},
+                           .least_bytes = 1u << 20,
+                           .chunk_time = std::chrono::microseconds{250}};
 };
 
 struct LoopSettings {

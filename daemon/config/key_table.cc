@@ -153,7 +153,7 @@ void add_tcp_keys(Table& table) {
                          TENTQ_AT(tcp.window_chunks), 1, 65'536));
   table.push_back(size_or_zero(
       "tcp.chunk_bytes",
-      "Largest chunk: an owner is cut into pieces of this size; 0: of about 20us at a lane's rate.",
+      "Largest chunk: an owner is cut into pieces of this size; 0: of about 250us at its rate.",
       TENTQ_AT(tcp.chunk_bytes), 64u << 10, 1u << 20));
 }
 

@@ -31,15 +31,16 @@ std::optional<Effect> State::dispatch() {
   return std::nullopt;
 }
 
-// `direct` hands over everything at once, in no more than 64 pieces.
+// `direct` hands over everything at once, in 64 pieces, or in as many as another host takes.
 std::uint64_t State::chunk_length(const OwnerRecord& owner, std::uint64_t left) const {
   constexpr std::uint64_t kMostPieces = 64;
+  constexpr std::uint64_t kLargestPiece = 16u << 20;
   const std::uint64_t most = lanes_.largest_chunk(owner.lane, owner.cls);
   if (!lanes_.ignores_windows()) {
     return owner.internal() ? std::min(left, most)
                             : std::min({left, most, client_caps_.most(owner.client)});
   }
-  return std::min(left, std::max(most, owner.length / kMostPieces + 1));
+  return std::min(left, std::max(most, std::min(owner.length / kMostPieces + 1, kLargestPiece)));
 }
 
 std::uint64_t State::next_length(std::uint32_t index) const {

@@ -133,6 +133,7 @@ struct WindowRules {
   bool adaptive = false;                                   // false: it stays as it is
   Duration delay_target = std::chrono::microseconds{100};  // most delay beyond the base latency
   std::uint64_t least_bytes = 0;                           // its floor is never lower
+  Duration chunk_time = std::chrono::microseconds{20};     // S = rate × this, where S is not given
 };
 // A new route, also of a lane that is open: what its window has learnt is forgotten.
 struct LaneOpened {

@@ -113,10 +113,10 @@ void LaneWindow::choose_dominant() {
   bin_bytes_.fill(0);
 }
 
-// S is a power of two near rate × 20 µs; half of it below, twice of it above are left to be, so
-// that noise in the rate does not change the size of every chunk.
+// S is a power of two near rate × chunk_time; half of it below, twice of it above are left to be,
+// so that noise in the rate does not change the size of every chunk.
 void LaneWindow::follow_rate() {
-  const double wanted = rate_.highest() * static_cast<double>(kChunk_ns);
+  const double wanted = rate_.highest() * static_cast<double>(shape_.rules.chunk_time.count());
   if (wanted <= 0) return;
   while (chunk_ < kMostChunk && wanted >= 2 * static_cast<double>(chunk_)) chunk_ *= 2;
   while (chunk_ > kLeastChunk && wanted < 0.75 * static_cast<double>(chunk_)) chunk_ /= 2;

@@ -71,7 +71,6 @@ class LaneWindow {
  public:
   static constexpr std::uint64_t kLeastChunk = 64u << 10;
   static constexpr std::uint64_t kMostChunk = 1u << 20;
-  static constexpr std::int64_t kChunk_ns = 20'000;  // S = rate × this
   static constexpr std::uint32_t kStaleUpdates = 8;
   static constexpr std::uint32_t kNoGrowth = 10;  // periods after a retry or a timeout
   static constexpr std::int64_t kAdvice_ns = 1'000'000'000;
