@@ -88,6 +88,7 @@ DaemonView Inspector::daemon() const {
   view.downgraded_owners = from_.inbox.downgraded_owners();
   std::copy(violations_.begin(), violations_.end(), view.violations);
   view.metrics = from_.metrics;
+  if (from_.hosts != nullptr) view.peers = from_.hosts->listens_at();
   view.latencies = &from_.latencies;
   view.turns = from_.conductor.turns();
   view.sleeps = from_.conductor.sleeps();

@@ -127,6 +127,7 @@ struct DaemonView {
   std::uint64_t downgraded_owners = 0;  // taken in a less urgent class than they were submitted in
   std::uint64_t violations[kViolationCount] = {};  // of all clients, those that are gone too
   std::string metrics;                             // where they are served; empty: nowhere
+  std::string peers;                               // where other hosts can connect; empty: nowhere
   const Latencies* latencies = nullptr;            // never null; lives as long as the daemon
   std::uint64_t turns = 0;
   std::uint64_t sleeps = 0;

@@ -138,6 +138,8 @@ void render_status(const Json& document, Output& to) {
   facts.add("transferred", bytes(counters.at("transferred_bytes")) + " in " +
                                number(counters.at("dispatched_chunks")) + " chunks");
   facts.add("transports", transports_text(document.at("transports")));
+  const Json& peers = document.value("peers", Json());
+  facts.add("other hosts", peers.is_null() ? "cannot connect" : "connect to " + text(peers));
   const Json& metrics = document.at("metrics");
   facts.add("metrics", metrics.is_null() ? "not served" : "http://" + text(metrics) + "/metrics");
   const auto missed = document.at("missed_wakeups").get<std::uint64_t>();

@@ -159,6 +159,7 @@ QueryAnswer status(const Question& question) {
       {"missed_wakeups", daemon.missed_wakeups},
       {"downgraded_owners", daemon.downgraded_owners},
       {"metrics", daemon.metrics.empty() ? Json() : Json(daemon.metrics)},
+      {"peers", daemon.peers.empty() ? Json() : Json(daemon.peers)},
       {"turns", daemon.turns},
       {"sleeps", daemon.sleeps},
       {"distinct_errors", question.errors.size()},

@@ -3,16 +3,21 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "tests/bench/commands.h"
 #include "tests/bench/copy_limit.h"
+#include "tests/bench/host_pair.h"
 #include "tests/bench/orders.h"
 #include "tests/bench/pair.h"
 #include "tests/bench/pattern.h"
+#include "tests/bench/raw_tcp.h"
 
 namespace tentq::bench {
 namespace {
+
+constexpr std::uint32_t kConnections = 2;  // peers.data_connections by default
 
 constexpr char kFormulas[] =
     "Each client READs (or WRITEs) `depth` blocks of `size` from (to) an exporter of its own, "
@@ -24,7 +29,10 @@ constexpr char kFormulas[] =
     "clients\n"
     "  limit_gb_per_s  median of the limit: the best single copy routine of this processor, in "
     "the\n"
-    "                  first client's process, over the same two mappings and the same ranges\n"
+    "                  first client's process, over the same two mappings and the same ranges;\n"
+    "                  tcp: two processes that only send and receive, as many connections as a "
+    "link\n"
+    "                  has for data, the same memory, sizes and depth\n"
     "  ratio           median over the interleaved rounds of (round's figure / limit's figure)\n"
     "  interval        90 % bootstrap interval of ratio\n"
     "  verdict         pass when the interval lies at or above --bound, fail when below, else\n"
@@ -47,14 +55,17 @@ struct BandwidthOptions {
 class BandwidthClient {
  public:
   BandwidthClient(const std::string& socket, const PairMemory& memory, const std::string& exporter,
-                  const BandwidthOptions& options, std::uint64_t seed)
+                  const BandwidthOptions& options, std::uint64_t seed, std::uint16_t raw_port)
       : options_(options),
         seed_(seed),
         reading_(options.op == "read"),
         mapped_(memory),
         attached_(socket, memory, mapped_, exporter),
         source_(reading_ ? mapped_.remote.data() : mapped_.local.data()),
-        destination_(reading_ ? mapped_.local.data() : mapped_.remote.data()) {}
+        destination_(reading_ ? mapped_.local.data() : mapped_.remote.data()) {
+    if (raw_port == 0) return;
+    raw_.emplace(raw_port, kConnections, std::span(mapped_.local.data(), memory.bytes));
+  }
 
   Report carry_out(const Order& order) {
     ++fills_;
@@ -63,7 +74,11 @@ class BandwidthClient {
       poison(block(destination_, i));
     }
     Report report;
-    if (order.kind == OrderKind::limit) {
+    if (order.kind == OrderKind::limit && raw_) {
+      report.figure = raw_->move(reading_, options_.size, options_.depth,
+                                 options_.passes() * options_.depth, options_.depth);
+      report.text.assign("raw sockets");
+    } else if (order.kind == OrderKind::limit) {
       const CopyLimit limit = measure_copy_limit(destination_, source_, options_.size,
                                                  options_.depth, options_.passes());
       report.figure = limit.gb_per_s;
@@ -120,6 +135,7 @@ class BandwidthClient {
   const bool reading_;
   MappedPair mapped_;
   AttachedClient attached_;
+  std::optional<RawTcpClient> raw_;  // the limit of tcp
   std::byte* source_;
   std::byte* destination_;
   std::uint64_t fills_ = 0;
@@ -160,35 +176,43 @@ class BandwidthRounds : public RoundPair {
 
 // One exporter and one client process.
 struct Mover {
-  Mover(const Host& host, const BandwidthOptions& options, std::uint64_t seed, std::uint32_t index)
+  Mover(const HostPair& hosts, const BandwidthOptions& options, std::uint64_t seed,
+        std::uint32_t index)
       : memory(options.span()),
-        exporter(start_exporter(host.socket(), memory, name(index))),
-        client(start_client(host, options, seed, index)) {
+        exporter(start_exporter(hosts.exporter_socket(), memory, name(index))),
+        raw(start_raw_server(memory, name(index) + "-raw")),
+        client(start_client(hosts, options, seed, index)) {
     await_ready(client);
   }
   static std::string name(std::uint32_t index) { return "bench-" + std::to_string(index); }
-  test::Role start_client(const Host& host, const BandwidthOptions& options, std::uint64_t seed,
-                          std::uint32_t index) {
+  test::Role start_client(const HostPair& hosts, const BandwidthOptions& options,
+                          std::uint64_t seed, std::uint32_t index) {
     await_ready(exporter);
-    return test::Role(name(index) + "-client", kRoleLimit, [&, index](test::RoleChannel& channel) {
-      BandwidthClient process(host.socket(), memory, name(index), options, seed + index);
-      return serve_orders(channel, [&](const Order& order) { return process.carry_out(order); });
-    });
+    const std::uint16_t port = hosts.between_hosts() ? port_of(raw) : 0;
+    return test::Role(
+        name(index) + "-client", kRoleLimit, [&, index, port](test::RoleChannel& channel) {
+          BandwidthClient process(hosts.client_socket(), memory, hosts.segment(name(index)),
+                                  options, seed + index, port);
+          return serve_orders(channel,
+                              [&](const Order& order) { return process.carry_out(order); });
+        });
   }
 
   PairMemory memory;
   test::Role exporter;
+  test::Role raw;
   test::Role client;
 };
 
 Outcome run_bandwidth(const CommonOptions& common, const BandwidthOptions& options) {
-  Host host(common, nlohmann::json::object());
+  const HostPair hosts(common, options.transport, nlohmann::json::object());
   std::vector<std::unique_ptr<Mover>> movers;
   std::vector<test::Role*> clients, exporters;
   for (std::uint32_t i = 0; i < options.clients; ++i) {
-    movers.push_back(std::make_unique<Mover>(host, options, common.seed, i));
+    movers.push_back(std::make_unique<Mover>(hosts, options, common.seed, i));
     clients.push_back(&movers.back()->client);
     exporters.push_back(&movers.back()->exporter);
+    exporters.push_back(&movers.back()->raw);
   }
   BandwidthRounds rounds(clients, options.clients * options.passes() * options.span());
   const Bound bound{Bound::Kind::at_least, options.rounds.bound};
@@ -221,7 +245,7 @@ void add_bandwidth(CLI::App& app, CommonOptions* common, int* exit_code) {
                                   "Bytes a second with a fixed number of transfers outstanding",
                                   kFormulas, [=] { return run_bandwidth(*common, *options); });
   command->add_option("--transport", options->transport, "Transport")
-      ->check(CLI::IsMember({"shm"}))
+      ->check(CLI::IsMember({"shm", "tcp"}))
       ->capture_default_str();
   command->add_option("--op", options->op, "What the clients do")
       ->check(CLI::IsMember({"read", "write"}))

@@ -2,12 +2,15 @@
 // two processes that do nothing but the copy.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <stdexcept>
 
 #include "tests/bench/commands.h"
+#include "tests/bench/host_pair.h"
 #include "tests/bench/orders.h"
 #include "tests/bench/pair.h"
 #include "tests/bench/pattern.h"
+#include "tests/bench/raw_tcp.h"
 #include "tests/bench/wire.h"
 
 namespace tentq::bench {
@@ -15,12 +18,15 @@ namespace {
 
 constexpr char kFormulas[] =
     "Two processes: an exporter that only registered its memory, and a client. Client and daemon\n"
-    "spin. One transfer at a time, another of 16 patterns each time, all bytes compared after it.\n"
+    "spin (shm) or wait (tcp, whose two daemons serve one side each). One transfer at a time, "
+    "another of 16 patterns each time, all bytes compared after it.\n"
     "  p50_us p99_us p999_us  of (terminal status seen by spinning - before submit), all rounds;\n"
     "                         exact percentiles by nearest rank\n"
     "  limit_p50_us           the same of the limit: the client's process and one other, a ring "
     "of\n"
-    "                         cache lines each way, one memcpy over the same two mappings\n"
+    "                         cache lines each way, one memcpy over the same two mappings; "
+    "tcp:\n"
+    "                         one request and its answer between two processes by raw sockets\n"
     "  ratio_p50              median over the interleaved rounds of (round's p50 / limit's p50)\n"
     "  interval               90 % bootstrap interval of ratio_p50\n"
     "  verdict                pass when the interval lies at or below --bound, fail when above,\n"
@@ -44,12 +50,14 @@ std::uint64_t padded(std::uint64_t size) {
 // The client's process: the subject through the daemon, the limit through the wire.
 class LatencyClient {
  public:
-  LatencyClient(const std::string& socket, const PairMemory& memory, Wire* wire,
-                const LatencyOptions& options, std::uint64_t seed, std::span<double> samples)
+  LatencyClient(const HostPair& hosts, const PairMemory& memory, Wire* wire,
+                const LatencyOptions& options, std::uint64_t seed, std::span<double> samples,
+                std::uint16_t raw_port)
       : options_(options),
         reading_(options.op == "read"),
+        spins_(!hosts.between_hosts()),
         mapped_(memory),
-        attached_(socket, memory, mapped_, "bench"),
+        attached_(hosts.client_socket(), memory, mapped_, hosts.segment("bench")),
         caller_(wire),
         samples_(samples),
         source_(reading_ ? mapped_.remote.data() : mapped_.local.data()),
@@ -58,6 +66,8 @@ class LatencyClient {
       patterns_.emplace_back(seed, i);
       patterns_[i].fill({source_ + i * padded(options.size), options.size});
     }
+    if (raw_port == 0) return;
+    raw_.emplace(raw_port, 1, std::span(mapped_.local.data(), memory.bytes));
   }
 
   Report carry_out(const Order& order) {
@@ -90,7 +100,11 @@ class LatencyClient {
       limit.turn();
       begin = now_ns();
     }
-    while (!batch.done()) limit.turn();
+    if (spins_) {
+      while (!batch.done()) limit.turn();
+    } else {
+      check_ok(batch.wait(kOrderLimit), "wait");
+    }
     const std::int64_t took = now_ns() - begin;
     const TaskStatus status = batch.status(0);
     if (status.state != State::completed) {
@@ -102,15 +116,22 @@ class LatencyClient {
 
   std::int64_t through_wire(std::uint64_t which) {
     const std::int64_t begin = now_ns();
+    if (raw_) {
+      const std::uint64_t at = which * padded(options_.size);
+      raw_->exchange(reading_, reading_ ? 0 : at, reading_ ? at : 0, options_.size);
+      return now_ns() - begin;
+    }
     caller_.copy(0, which * padded(options_.size), options_.size);
     return now_ns() - begin;
   }
 
   const LatencyOptions& options_;
   const bool reading_;
+  const bool spins_;  // else more processes than cores would, and it waits
   MappedPair mapped_;
   AttachedClient attached_;
   WireCaller caller_;
+  std::optional<RawTcpClient> raw_;  // the limit of tcp
   std::span<double> samples_;
   std::byte* source_;
   std::byte* destination_;
@@ -121,6 +142,7 @@ class LatencyClient {
 
 class LatencyRounds : public RoundPair {
  public:
+  // `peer`: the other process of the limit; null when it needs no orders.
   LatencyRounds(test::Role* client, test::Role* peer, std::uint64_t count, std::span<double> shared)
       : client_(client), peer_(peer), count_(count), shared_(shared) {}
 
@@ -129,6 +151,9 @@ class LatencyRounds : public RoundPair {
     return take(order_one(*client_, {OrderKind::subject, round, count_}), &subjects_);
   }
   double limit(unsigned round) override {
+    if (peer_ == nullptr) {
+      return take(order_one(*client_, {OrderKind::limit, round, count_}), &limits_);
+    }
     test::Role* both[] = {peer_, client_};
     return take(order_all(both, {OrderKind::limit, round, count_}).back(), &limits_);
   }
@@ -160,16 +185,20 @@ nlohmann::json spinning_config() {
 }
 
 Outcome run_latency(const CommonOptions& common, const LatencyOptions& options) {
-  Host host(common, spinning_config());
+  const bool spins = options.transport == "shm";
+  const HostPair hosts(common, options.transport,
+                       spins ? spinning_config() : nlohmann::json::object());
   const PairMemory memory(padded(options.size) * kPatterns);
   const std::uint64_t count = std::max<std::uint64_t>(options.count / options.rounds.rounds, 1);
   const test::SharedArray<double> samples(count);
   const test::SharedArray<Wire> wire(1);
 
-  test::Role exporter = start_exporter(host.socket(), memory, "bench");
+  test::Role exporter = start_exporter(hosts.exporter_socket(), memory, "bench");
   await_ready(exporter);
+  test::Role raw = start_raw_server(memory, "bench-raw");
+  const std::uint16_t port = hosts.between_hosts() ? port_of(raw) : 0;
   test::Role client("bench-client", kRoleLimit, [&](test::RoleChannel& channel) {
-    LatencyClient process(host.socket(), memory, wire.data(), options, common.seed, samples.span());
+    LatencyClient process(hosts, memory, wire.data(), options, common.seed, samples.span(), port);
     return serve_orders(channel, [&](const Order& order) { return process.carry_out(order); });
   });
   test::Role peer("bench-peer", kRoleLimit, [&](test::RoleChannel& channel) {
@@ -185,11 +214,11 @@ Outcome run_latency(const CommonOptions& common, const LatencyOptions& options) 
   await_ready(client);
   await_ready(peer);
 
-  LatencyRounds rounds(&client, &peer, count, samples.span());
+  LatencyRounds rounds(&client, hosts.between_hosts() ? nullptr : &peer, count, samples.span());
   const Bound bound{Bound::Kind::at_most, options.rounds.bound};
   const Comparison comparison =
       compare(rounds, options.rounds.rounds, Basis::ratio, bound, common.seed);
-  std::array<test::Role*, 3> roles = {&client, &peer, &exporter};
+  std::array<test::Role*, 4> roles = {&client, &peer, &exporter, &raw};
   stop_all(roles);
 
   std::sort(rounds.subjects_.begin(), rounds.subjects_.end());
@@ -216,7 +245,7 @@ void add_latency(CLI::App& app, CommonOptions* common, int* exit_code) {
                                   "Time of one transfer, from submit to its terminal status",
                                   kFormulas, [=] { return run_latency(*common, *options); });
   command->add_option("--transport", options->transport, "Transport")
-      ->check(CLI::IsMember({"shm"}))
+      ->check(CLI::IsMember({"shm", "tcp"}))
       ->capture_default_str();
   command->add_option("--op", options->op, "What the client does")
       ->check(CLI::IsMember({"read", "write"}))

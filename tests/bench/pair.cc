@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "tests/bench/orders.h"
+#include "tests/bench/raw_tcp.h"
 
 namespace tentq::bench {
 namespace {
@@ -24,6 +25,11 @@ shm::Mapping map_all(const shm::Fd& fd, std::uint64_t bytes) {
   if (error == 0) error = shm::populate(mapping.data(), bytes, true, nullptr, nullptr);
   if (error != 0) throw std::runtime_error(std::string("mapping: ") + std::strerror(error));
   return mapping;
+}
+
+// Of who opens that segment, whatever its host.
+std::string client_name(const std::string& segment) {
+  return segment.substr(segment.rfind('/') + 1) + "-client";
 }
 
 }  // namespace
@@ -51,15 +57,35 @@ test::Role start_exporter(const std::string& socket, const PairMemory& memory,
     Client client = value_of(Client::connect(connection(socket, name)), "connect");
     RegisterOptions options;
     options.segment_offset = 0;
-    value_of(client.register_fd(memory.remote.get(), 0, memory.bytes, mapping.data(), {}, options),
-             "register_fd");
+    Rights rights;
+    rights.other_hosts = Access::remote_read_write;
+    value_of(
+        client.register_fd(memory.remote.get(), 0, memory.bytes, mapping.data(), rights, options),
+        "register_fd");
     return serve_orders(channel, [](const Order&) { return Report{}; });
   });
 }
 
+test::Role start_raw_server(const PairMemory& memory, const std::string& name) {
+  return test::Role(name, kRoleLimit, [&memory](test::RoleChannel& channel) {
+    const shm::Mapping mapping = map_all(memory.remote, memory.bytes);
+    const RawTcpServer server({mapping.data(), memory.bytes});
+    return serve_orders(channel, [&server](const Order&) {
+      Report report;
+      report.count = server.port();
+      return report;
+    });
+  });
+}
+
+std::uint16_t port_of(test::Role& raw_server) {
+  await_ready(raw_server);
+  return static_cast<std::uint16_t>(order_one(raw_server, {OrderKind::subject, 0, 0}).count);
+}
+
 AttachedClient::AttachedClient(const std::string& socket, const PairMemory& memory,
                                const MappedPair& mapped, const std::string& exporter)
-    : client(value_of(Client::connect(connection(socket, exporter + "-client")), "connect")) {
+    : client(value_of(Client::connect(connection(socket, client_name(exporter))), "connect")) {
   value_of(client.register_fd(memory.local.get(), 0, memory.bytes, mapped.local.data()),
            "register_fd");
   segment = value_of(client.open_segment(exporter), "open_segment");

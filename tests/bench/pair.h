@@ -39,6 +39,10 @@ ConnectOptions connection(const std::string& socket, const std::string& name);
 test::Role start_exporter(const std::string& socket, const PairMemory& memory,
                           const std::string& name);
 
+// A process that serves raw requests for memory.remote (raw_tcp.h), and its port.
+test::Role start_raw_server(const PairMemory& memory, const std::string& name);
+std::uint16_t port_of(test::Role& raw_server);
+
 // In the client's process: attached, its memory registered, the exporter's segment open.
 struct AttachedClient {
   AttachedClient(const std::string& socket, const PairMemory& memory, const MappedPair& mapped,

@@ -121,7 +121,9 @@ TEST(StatusQuery, TellsThatLanesArePaced) {
 TEST(StatusQuery, TellsLatenciesByClassAndWhereMetricsAre) {
   FakeHost host;
   EXPECT_TRUE(document(ask(host, QueryKind::status)).at("metrics").is_null());
+  EXPECT_TRUE(document(ask(host, QueryKind::status)).at("peers").is_null());
   host.daemon_view.metrics = "127.0.0.1:9464";
+  host.daemon_view.peers = "0.0.0.0:7471";
   for (int i = 0; i < 100; ++i) {
     // 98 wait for 3 us; two wait for 100 us, of which one is never dispatched.
     const Time left = time_from_ns(i < 98 ? 4'000 : 101'000);
@@ -130,6 +132,7 @@ TEST(StatusQuery, TellsLatenciesByClassAndWhereMetricsAre) {
   }
   const json status = document(ask(host, QueryKind::status));
   EXPECT_EQ(status.at("metrics"), "127.0.0.1:9464");
+  EXPECT_EQ(status.at("peers"), "0.0.0.0:7471");
   const json wait = status.at("latency").at("foreground").at("wait");
   EXPECT_EQ(wait, json({{"owners", 100}, {"p50_ns", 3'072}, {"p99_ns", 114'688}}));
   const json transport = status.at("latency").at("foreground").at("transport");

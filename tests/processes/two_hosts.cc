@@ -4,27 +4,16 @@
 #include <sys/stat.h>
 
 #include <fstream>
-#include <regex>
-#include <stdexcept>
 
 #include "tests/processes/daemon_fixture.h"
+#include "tests/support/query.h"
 
 namespace tentq::test {
 
 namespace {
 
-// Where it says that it listens, soon after its start.
 std::string address_of(const DaemonProcess& daemon) {
-  static const std::regex kLine("other hosts: ([0-9.]+:[0-9]+)");
-  std::smatch found;
-  std::string log;
-  if (!eventually(std::chrono::seconds{20}, [&] {
-        log = daemon.log();
-        return std::regex_search(log, found, kLine);
-      })) {
-    throw std::runtime_error("the daemon does not listen:\n" + log);
-  }
-  return found[1];
+  return query(daemon.socket(), QueryKind::status).at("peers");
 }
 
 }  // namespace
