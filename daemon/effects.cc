@@ -157,6 +157,10 @@ bool Effects::try_route(const core::ResolveRoute& e, Time now) {
     case Lookup::found:
       inbox_.pin(found.region);
       core_.handle(core::RouteResolved{e.owner, lane, found.region, found.region_offset}, now);
+      // It may have ended in this very event, and its end does not name the region then.
+      if (const auto routed = core_.find_owner(e.owner); !routed || !routed->lane.valid()) {
+        unpin(found.region);
+      }
       return true;
   }
   TENTQ_CHECK(false);

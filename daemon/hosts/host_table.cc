@@ -62,6 +62,12 @@ OtherHost* HostTable::find_accepted(LinkKey link) {
   return it == hosts_.end() ? nullptr : &*it;
 }
 
+void HostTable::renew(OtherHost& host, Time now) {
+  if (!host.away) return;
+  set_away(host, false, now);
+  set_away(host, true, now);
+}
+
 void HostTable::set_away(OtherHost& host, bool away, Time now) {
   if (host.away == away) return;
   host.away = away;

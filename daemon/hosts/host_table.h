@@ -46,6 +46,9 @@ class HostTable {
   OtherHost* find(const HostId& id);
   OtherHost* find_dialed(LinkKey link);
   OtherHost* find_accepted(LinkKey link);
+  // There is a way again, though not for data yet: what waits for it does so as if it had just
+  // broken.
+  void renew(OtherHost& host, Time now);
   // Tells the core whether READs and WRITEs can go.
   void set_away(OtherHost& host, bool away, Time now);
 

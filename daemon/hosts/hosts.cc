@@ -45,7 +45,7 @@ Hosts::Hosts(const Parts& parts, const Settings& settings, PeerTerms terms, Rout
       exports_(parts.regions),
       table_(parts.core, settings.peers.most, lane_terms(settings.tcp)),
       tcp_(&exports_, tcp_options(settings.tcp, terms.most_length)),
-      inbound_(parts.regions, parts.segments, exports_, budget_, kMostHandles,
+      inbound_(parts.regions, parts.segments, exports_, budget_, kMostHandles, monotonic_now(),
                [this](LinkKey link, const PeerSegment& answer) { links_.send(link, answer); }),
       serving_(
           parts.core, parts.regions, inbound_,
@@ -106,6 +106,7 @@ void Hosts::link_up(LinkKey key, const PeerLink& peer) {
   }
   host->dialed = key;
   host->connections.clear();
+  table_.renew(*host, now);
   tcp_.bind_lane(host->read, key);
   tcp_.bind_lane(host->write, key);
   fences_.link_up(peer.host, key);

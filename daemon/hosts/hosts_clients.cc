@@ -6,12 +6,16 @@ namespace tentq {
 void Hosts::open(const std::string& address, const std::string& name, std::uint64_t incarnation,
                  Time now, Opened opened) {
   std::string why;
-  if (!links_.want(address, &why)) {
-    opened(nullptr, StatusCode::no_route, why);
+  const std::optional<PeerAddress> parsed = parse_peer_address(address);
+  if (!parsed || !links_.want(address, &why)) {
+    opened(nullptr, parsed ? StatusCode::no_route : StatusCode::invalid_argument,
+           parsed ? why : "'" + address + "' is no host[:port]");
     return;
   }
-  const std::optional<LinkKey> link = links_.link_to(address);
-  remote_.open(address, name, incarnation, link.value_or(LinkKey{}), now + budget_,
+  // However it was written: links are known by this form.
+  const std::string canonical = parsed->text();
+  const std::optional<LinkKey> link = links_.link_to(canonical);
+  remote_.open(canonical, name, incarnation, link.value_or(LinkKey{}), now + budget_,
                std::move(opened));
 }
 

@@ -49,7 +49,8 @@ void InboundSegments::open(LinkKey link, const PeerOpenSegment& message, Time no
   }
   // Who was opened before may be on its way back, after a restart of this daemon.
   const bool again = message.incarnation != 0;
-  const SegmentPtr segment = segments_.open(name, message.incarnation, again, now);
+  const bool expects = again && now < expects_until_;
+  const SegmentPtr segment = segments_.open(name, message.incarnation, expects, now);
   if (segment == nullptr) {
     return again ? refuse(link, message, StatusCode::stale_handle,
                           "'" + name + "' is another process by now")

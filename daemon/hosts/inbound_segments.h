@@ -19,14 +19,16 @@ class InboundSegments {
  public:
   using Answer = std::function<void(LinkKey link, const PeerSegment& answer)>;
 
-  // `budget`: how long an exporter that is expected back is waited for.
+  // `budget`: how long an exporter that is expected back is waited for; after `start`, when this
+  // daemon started, for as long none is expected that is not here.
   InboundSegments(const Regions& regions, Segments& segments, Exports& exports, Duration budget,
-                  std::uint32_t most_handles, Answer answer)
+                  std::uint32_t most_handles, Time start, Answer answer)
       : regions_(regions),
         segments_(segments),
         exports_(exports),
         budget_(budget),
         most_handles_(most_handles),
+        expects_until_(start + budget),
         answer_(std::move(answer)) {}
 
   // Answered at once, or when an exporter that is expected back is there.
@@ -66,6 +68,7 @@ class InboundSegments {
   Exports& exports_;
   Duration budget_;
   std::uint32_t most_handles_;  // of all links
+  Time expects_until_;
   Answer answer_;
   std::map<std::pair<LinkKey, std::uint64_t>, Handle> handles_;
   std::vector<Waiting> waiting_;

@@ -47,10 +47,12 @@ void RemoteSegments::ask(Opening& opening, LinkKey link) {
 
 void RemoteSegments::close(const RemoteSegmentPtr& segment) {
   for (std::size_t i = openings_.size(); i > 0; --i) {
-    if (openings_[i - 1].segment == segment) {
+    // What owners still name is opened again in any case.
+    if (openings_[i - 1].segment == segment && openings_[i - 1].opened != nullptr) {
       openings_.erase(openings_.begin() + static_cast<std::ptrdiff_t>(i - 1));
     }
   }
+  segment->held = false;
   unpin(segment->entry);
 }
 
@@ -67,6 +69,7 @@ void RemoteSegments::forget(const RemoteSegmentPtr& segment) {
     message.segment = segment->wire;
     send_close_(segment->link, message);
   }
+  std::erase_if(openings_, [&segment](const Opening& each) { return each.segment == segment; });
   table_[segment->entry] = nullptr;
   free_.push_back(segment->entry);
   if (!is_used(segment->address)) unused_(segment->address);
@@ -123,6 +126,9 @@ void RemoteSegments::answered(LinkKey link, const PeerSegment& answer) {
     segment.wire = answer.segment;
     segment.incarnation = answer.incarnation;
     segment.regions = answer.regions;
+  } else if (may_retry(answer.status) && it->opened == nullptr) {
+    // Asked for again over the next link; owners wait as for any other way.
+    segment.state = RemoteState::away;
   } else {
     segment.state = RemoteState::failed;
     segment.failure = reason_of(answer.status);
@@ -147,7 +153,7 @@ void RemoteSegments::expire(Time now) {
 
 bool RemoteSegments::is_reopening(LinkKey link) const {
   return std::any_of(openings_.begin(), openings_.end(), [link](const Opening& each) {
-    return each.link == link && each.opened == nullptr;
+    return each.link == link && each.opened == nullptr && each.segment->is_named();
   });
 }
 

@@ -33,6 +33,9 @@ struct RemoteSegment {
   LinkKey link;            // while it is open
   std::uint64_t wire = 0;  // its handle in that link
   std::uint32_t pins = 0;  // owners that name it, and a client's handle
+  bool held = true;        // that handle is there
+
+  bool is_named() const { return pins > (held ? 1u : 0u); }
 };
 using RemoteSegmentPtr = std::shared_ptr<RemoteSegment>;
 

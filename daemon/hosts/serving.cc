@@ -89,12 +89,33 @@ void Serving::read_asked(const TcpEvent& event, Time now) {
   const ClassId cls = std::max({event.cls, peer->highest, ClassId::foreground});
   const Queued queued{event, std::min(cls, ClassId::background)};
   const std::size_t c = index_of(queued.cls);
-  if (peer->waiting[c].empty() && submit(*peer, queued, now)) return;
-  // As many as the transport lets a peer ask for.
+  if (!peer->waiting[c].empty()) {
+    // As many as the transport lets a peer ask for; the wish is that of the first.
+    peer->waiting[c].push_back(queued);
+    return;
+  }
+  if (submit(*peer, queued, now)) return;
   peer->waiting[c].push_back(queued);
-  core_.handle(
-      core::CreditWanted{session_of(*peer), queued.cls, amounts_of(event), peer->consumed[c], true},
-      now);
+  wish(*peer, c, now);
+}
+
+// For what waits first. What can never be admitted is refused.
+void Serving::wish(Peer& peer, std::size_t cls, Time now) {
+  std::deque<Queued>& waiting = peer.waiting[cls];
+  const core::Limits& limits = core_.limits();
+  while (!waiting.empty()) {
+    const core::Amounts needed = amounts_of(waiting.front().event);
+    if (within(needed, limits.client) && within(needed, limits.classes[cls].outstanding) &&
+        within(needed, limits.host)) {
+      break;
+    }
+    refuse(waiting.front().event.read, Reason::too_large);
+    waiting.pop_front();
+  }
+  if (waiting.empty()) return;
+  core_.handle(core::CreditWanted{session_of(peer), static_cast<ClassId>(cls),
+                                  amounts_of(waiting.front().event), peer.consumed[cls], true},
+               now);
 }
 
 // False: there is no credit or slot for it now.
@@ -134,10 +155,7 @@ bool Serving::submit(Peer& peer, const Queued& queued, Time now) {
 void Serving::submit_waiting(Peer& peer, std::size_t cls, Time now) {
   std::deque<Queued>& waiting = peer.waiting[cls];
   while (!waiting.empty() && submit(peer, waiting.front(), now)) waiting.pop_front();
-  if (waiting.empty() || peer.closing) return;
-  core_.handle(core::CreditWanted{session_of(peer), static_cast<ClassId>(cls),
-                                  amounts_of(waiting.front().event), peer.consumed[cls], true},
-               now);
+  if (!peer.closing) wish(peer, cls, now);
 }
 
 void Serving::connection_over(LinkKey link, std::uint64_t connection, Time now) {
@@ -168,7 +186,10 @@ void Serving::ended(const core::OwnerEnded& effect, Time now) {
   read.read = 0;
   peer.free_slots.push_back(effect.slot);
   if (peer.closing) return;
-  submit_waiting(peer, index_of(effect.cls), now);
+  // Its slot may be what another class waits for.
+  for (std::size_t cls = 0; cls < kMaxClasses; ++cls) {
+    if (!peer.waiting[cls].empty()) submit_waiting(peer, cls, now);
+  }
 }
 
 void Serving::raise_credit(const core::RaiseCredit& effect, Time now) {

@@ -75,6 +75,7 @@ class Serving {
   SessionId session_of(const Peer& peer) const;
   bool submit(Peer& peer, const Queued& queued, Time now);
   void submit_waiting(Peer& peer, std::size_t cls, Time now);
+  void wish(Peer& peer, std::size_t cls, Time now);
   void refuse(std::uint64_t read, Reason reason);
 
   core::Core& core_;

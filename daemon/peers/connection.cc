@@ -60,6 +60,10 @@ void PeerConnection::take_messages() {
   const auto self = shared_from_this();
   PeerMessage message;
   while (reading_ && !closed_ && !refused_) {
+    if (answers_ && queued_.size() + writing_.size() > kMostUnread) {
+      behind_ = true;
+      return;
+    }
     switch (parser_.next(&message)) {
       case PeerParser::Step::more: return read();
       case PeerParser::Step::message:
@@ -105,7 +109,13 @@ void PeerConnection::on_written(error_code error) {
   writing_.clear();
   if (closed_) return;
   if (error) return end(PeerReason::closed, "the connection broke: " + error.message());
-  if (!queued_.empty()) return write();
+  const auto self = shared_from_this();
+  if (!queued_.empty()) write();
+  if (behind_ && queued_.size() + writing_.size() <= kMostUnread) {
+    behind_ = false;
+    take_messages();
+  }
+  if (closed_ || !writing_.empty()) return;
   if (refused_) return linger();
   if (const auto then = std::exchange(flushed_, nullptr)) then();
 }

@@ -31,6 +31,8 @@ class PeerConnection : public std::enable_shared_from_this<PeerConnection> {
 
   // Bytes that may wait for a peer that does not read.
   static constexpr std::size_t kMostQueued = 1u << 20;
+  // An answerer reads no further questions while so much of its answers waits.
+  static constexpr std::size_t kMostUnread = 1u << 18;
 
   // `socket` is connected. `place` is held until the connection is closed or let_in().
   PeerConnection(boost::asio::ip::tcp::socket socket, std::shared_ptr<void> place);
@@ -53,6 +55,8 @@ class PeerConnection : public std::enable_shared_from_this<PeerConnection> {
     message.header.bytes = sizeof(Message);
     return send_bytes(&message, sizeof(message));
   }
+  // It is questions that come: no more are read while many answers wait to be written.
+  void answers() { answers_ = true; }
   // `then` runs when everything is written, unless the connection ends before.
   void flush(std::function<void()> then);
   // Tells the other side why, then closes; the reader hears nothing more.
@@ -86,6 +90,8 @@ class PeerConnection : public std::enable_shared_from_this<PeerConnection> {
   std::shared_ptr<void> place_;
   Reader* reader_ = nullptr;
   PeerParser parser_;
+  bool answers_ = false;
+  bool behind_ = false;             // reads no more until answers were written
   std::vector<std::byte> queued_;   // behind
   std::vector<std::byte> writing_;  // what is being written; empty: nothing
   std::function<void()> flushed_;

@@ -47,6 +47,7 @@ Link::Link(boost::asio::io_context& io, Host& host, LinkKey key, PeerLink peer,
 
 void Link::start() {
   tick();
+  if (peer_.side == LinkSide::accepted) control_->answers();
   control_->read_by(this);
   control_->resume();
 }

@@ -93,7 +93,8 @@ const char* fault(const PeerRegions& m) {
   if (!is_known(m.status)) return "an unknown status";
   if (m.reserved != 0) return "reserved is set";
   if (m.count > kRegionRows) return "too many rows";
-  if (std::uint64_t{m.first} + m.count > m.total) return "more rows than there are";
+  // A page behind the last row has none.
+  if (m.count != 0 && std::uint64_t{m.first} + m.count > m.total) return "more rows than there are";
   for (std::uint32_t i = 0; i < m.count; ++i) {
     const RegionRow& row = m.rows[i];
     if (row.access > static_cast<std::uint32_t>(RegionAccess::read_write)) {

@@ -213,6 +213,41 @@ TEST_F(BetweenHosts, TransfersOutliveTheirOwnDaemonsDeath) {
   EXPECT_EQ(exporter.stop(), 0);
 }
 
+// An address is one however it is written, also after its link was lost.
+TEST_F(BetweenHosts, AnotherSpellingOfAnAddressIsOpenedAgain) {
+  start();
+  Exporter exporter(stores().socket(), store(64_KiB));
+  Client client = attach(engines().socket(), "engine");
+  Memory memory = allocate_at(client, 64_KiB);
+  std::string address = stores_address();
+  address.insert(address.find(':') + 1, "0");
+  const Segment segment =
+      need(client.open_segment("tentq://" + address + "/store"), "open_segment");
+  ASSERT_EQ(transfer(client, {read_from(segment, 0, memory.bytes())}).state, State::completed);
+  stores().kill();
+  stores().start();
+  EXPECT_EQ(transfer(client, {read_from(segment, 0, memory.bytes())}).state, State::completed);
+  EXPECT_EQ(exporter.stop(), 0);
+}
+
+// The other host has had a link to here for longer than owners wait; the first owners to go there
+// do not pay for it.
+TEST_F(BetweenHosts, AFreshLinkBeginsAFreshBudget) {
+  start({{"limits", {{"route_budget", "300ms"}}}});
+  Exporter there(stores().socket(), store(64_KiB));
+  Exporter here(engines().socket(), store(64_KiB));
+  Client guest = attach(stores().socket(), "guest");
+  need(guest.open_segment("tentq://" + engines_address() + "/store"), "open_segment");
+  // As long as that takes, and a little more.
+  EXPECT_EQ(guest.open_segment("tentq://127.0.0.1:1/store").status().code(), Code::no_route);
+  Client client = attach(engines().socket(), "engine");
+  Memory memory = allocate_at(client, 64_KiB);
+  const Segment segment = need(client.open_segment(this->segment("store")), "open_segment");
+  EXPECT_EQ(transfer(client, {read_from(segment, 0, memory.bytes())}).state, State::completed);
+  EXPECT_EQ(there.stop(), 0);
+  EXPECT_EQ(here.stop(), 0);
+}
+
 TEST_F(BetweenHosts, APeerThatStaysAwayIsLost) {
   start({{"limits", {{"route_budget", "400ms"}}}});
   Exporter exporter(stores().socket(), store(1_MiB));

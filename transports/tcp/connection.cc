@@ -34,6 +34,18 @@ Connection::Connection(const ConnectionName& name, int fd,
   // Sockets of other kinds (tests) have no such option.
   const int on = 1;
   setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  // A READ that was asked for waits for as long as its host takes; a path that is dead is noticed
+  // by the kernel, which sends probes over a connection that is silent.
+  const auto limit_ms = static_cast<unsigned>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(surroundings.options->stall_limit)
+          .count());
+  const int seconds = std::max(1, static_cast<int>(limit_ms / 3000));
+  const int probes = 3;
+  setsockopt(fd_, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
+  setsockopt(fd_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
 Connection::~Connection() {

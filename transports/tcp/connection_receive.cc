@@ -21,6 +21,8 @@ constexpr std::size_t kCallBytes = 256u << 10;
 }  // namespace
 
 void Connection::on_readable() {
+  // Ended by its own thread between readiness and now: the descriptor may be another's already.
+  if (over_) return;
   Progress progress = Progress::more;
   for (std::size_t calls = 0; calls < kTurnBytes / kCallBytes && progress == Progress::more;
        ++calls) {

@@ -98,16 +98,52 @@ TEST_F(RemoteSegmentsTest, TheTimeLimitEndsTheWait) {
 TEST_F(RemoteSegmentsTest, IsOpenedAgainAsTheSameExportersAfterALoss) {
   open(kLink);
   answer(kLink, StatusCode::ok, 40, 9);
+  segments.pin(opened->entry);
   segments.link_down(kLink);
   EXPECT_EQ(opened->state, RemoteState::away);
   segments.link_up(kNext, "node-7");
   ASSERT_EQ(asked.size(), 2u);
   EXPECT_EQ(asked[1].message.incarnation, 9u);
+  EXPECT_EQ(asked[1].message.regions, 3u);
   EXPECT_TRUE(segments.is_reopening(kNext));
   answer(kNext, StatusCode::ok, 77, 9);
   EXPECT_FALSE(segments.is_reopening(kNext));
   EXPECT_EQ(opened->wire, 77u);
   EXPECT_EQ(statuses.size(), 1u) << "the client was answered once";
+}
+
+// The way is not kept closed for what no owner waits for.
+TEST_F(RemoteSegmentsTest, OnlyWhatOwnersNameIsWaitedFor) {
+  open(kLink);
+  answer(kLink, StatusCode::ok);
+  segments.link_down(kLink);
+  segments.link_up(kNext, "node-7");
+  EXPECT_FALSE(segments.is_reopening(kNext));
+  segments.pin(opened->entry);
+  EXPECT_TRUE(segments.is_reopening(kNext));
+  // Nor is it forgotten when its client lets go of it meanwhile.
+  segments.close(opened);
+  EXPECT_TRUE(segments.is_reopening(kNext));
+  answer(kNext, StatusCode::ok, 78);
+  EXPECT_EQ(opened->state, RemoteState::open);
+  EXPECT_EQ(opened->wire, 78u);
+  segments.unpin(opened->entry);
+  EXPECT_EQ(closed, std::vector<std::uint64_t>{78});
+}
+
+// A host that cannot answer for now is asked again over the next link.
+TEST_F(RemoteSegmentsTest, APassingRefusalIsNoEnd) {
+  open(kLink);
+  answer(kLink, StatusCode::ok);
+  segments.link_down(kLink);
+  segments.link_up(kNext, "node-7");
+  answer(kNext, StatusCode::exhausted);
+  EXPECT_EQ(opened->state, RemoteState::away);
+  segments.link_down(kNext);
+  segments.link_up(kLink, "node-7");
+  ASSERT_EQ(asked.size(), 3u);
+  answer(kLink, StatusCode::ok, 79);
+  EXPECT_EQ(opened->wire, 79u);
 }
 
 TEST_F(RemoteSegmentsTest, AnotherExporterMakesItStale) {

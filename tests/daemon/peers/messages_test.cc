@@ -93,6 +93,14 @@ TEST(PeerMessages, CheckRegions) {
   EXPECT_FALSE(takes<M>([](M& m) { m.rows[0].size = 0; }));
   EXPECT_FALSE(takes<M>([](M& m) { m.rows[63].size = ~std::uint64_t{0}; }));
   EXPECT_FALSE(takes<M>([](M& m) { m.rows[5].base = 0; }));
+  // A page behind the last row.
+  EXPECT_TRUE(takes<M>([](M& m) {
+    const PeerHeader header = m.header;
+    m = M{};
+    m.header = header;
+    m.first = 1000;
+    m.total = 3;
+  }));
   EXPECT_TRUE(takes<M>([](M& m) { m.rows[63].size = 0 - m.rows[63].base; }));  // to the end
   EXPECT_FALSE(takes<M>([](M& m) { m.count = 63; }));
   EXPECT_TRUE(takes<M>([](M& m) { m.count = 63, m.rows[63] = {}; }));

@@ -48,7 +48,7 @@ TEST(PeerKeys, AreOffAndSafeByDefault) {
   EXPECT_FALSE(settings.allow_unauthenticated);
   EXPECT_EQ(settings.data_connections, 2u);
   EXPECT_EQ(settings.timeout, std::chrono::seconds{3});
-  EXPECT_EQ(settings.most, 1024u);
+  EXPECT_EQ(settings.most, 32u);
   EXPECT_EQ(settings.highest_class, ClassId::foreground);
 }
 
