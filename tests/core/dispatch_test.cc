@@ -156,11 +156,16 @@ TEST(Dispatch, DirectHandsEverythingOverAtOnce) {
   for (int i = 0; i < 10; ++i) world.submit(0, kBg, 10 * kKiB);
   EXPECT_EQ(world.in_flight.size(), 10u);
   world.forget();
-  world.submit(0, kUser, kGiB + 1);
+  world.submit(0, kUser, kGiB);
   EXPECT_LE(world.dispatched.size(), 64u);
   EXPECT_EQ(world.state_of(world.last()), OwnerState::submitted);
+  // Larger pieces no host would take from another.
+  world.forget();
+  world.submit(0, kUser, 4 * kGiB + 1);
+  for (const DispatchChunk& piece : world.dispatched) EXPECT_LE(piece.length, 16 * kMiB);
+  EXPECT_EQ(world.state_of(world.last()), OwnerState::submitted);
   world.end_all();
-  EXPECT_EQ(world.core.counters().completed, 11u);
+  EXPECT_EQ(world.core.counters().completed, 12u);
 }
 
 TEST(Dispatch, InternalWorkHasRoomOfItsOwnInEveryWindow) {

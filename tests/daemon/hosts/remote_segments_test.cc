@@ -131,7 +131,7 @@ TEST_F(RemoteSegmentsTest, OnlyWhatOwnersNameIsWaitedFor) {
   EXPECT_EQ(closed, std::vector<std::uint64_t>{78});
 }
 
-// A host that cannot answer for now is asked again over the next link.
+// A host that could not answer is asked again over the next link.
 TEST_F(RemoteSegmentsTest, APassingRefusalIsNoEnd) {
   open(kLink);
   answer(kLink, StatusCode::ok);
