@@ -233,7 +233,7 @@ TEST_F(BetweenHosts, AnotherSpellingOfAnAddressIsOpenedAgain) {
 // The other host has had a link to here for longer than owners wait; the first owners to go there
 // do not pay for it.
 TEST_F(BetweenHosts, AFreshLinkBeginsAFreshBudget) {
-  start({{"limits", {{"route_budget", "300ms"}}}});
+  start({{"limits", {{"route_budget", "2s"}}}});
   Exporter there(stores().socket(), store(64_KiB));
   Exporter here(engines().socket(), store(64_KiB));
   Client guest = attach(stores().socket(), "guest");
@@ -249,7 +249,7 @@ TEST_F(BetweenHosts, AFreshLinkBeginsAFreshBudget) {
 }
 
 TEST_F(BetweenHosts, APeerThatStaysAwayIsLost) {
-  start({{"limits", {{"route_budget", "400ms"}}}});
+  start({{"limits", {{"route_budget", "3s"}}}});
   Exporter exporter(stores().socket(), store(1_MiB));
   Client client = attach(engines().socket(), "engine");
   Memory memory = allocate_at(client, 1_MiB);
