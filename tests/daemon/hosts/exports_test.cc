@@ -129,21 +129,21 @@ TEST_F(ExportsTest, RegionsThatComeLaterAreFoundInOrder) {
   EXPECT_EQ(reason_of(kLink, 7, kBase, kSize + 1), Reason::out_of_range);
 }
 
-// Two threads write while the conductor takes regions away and gives new ones.
+// Two threads write, each its own bytes, while the conductor takes regions away and gives new ones.
 TEST_F(ExportsTest, ThreadsPinWhileRegionsComeAndGo) {
   exports.open(kLink, 7, *segment);
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> written{0};
-  const auto write = [&] {
+  const auto write = [&](std::uint64_t offset) {
     while (!stop.load()) {
-      const PinnedRange range = exports.pin(kLink, 7, kBase, 64);
+      const PinnedRange range = exports.pin(kLink, 7, kBase + offset, 64);
       if (range.reason != Reason::none) continue;
       range.mapped[written.fetch_add(1) % 64] = std::byte{1};
       exports.unpin(kLink, range);
     }
   };
-  std::thread first(write);
-  std::thread second(write);
+  std::thread first(write, 0);
+  std::thread second(write, 64);
   std::uint32_t rounds = 0;
   while (rounds < 200 || written.load() < 1000) {
     const RegionIndex index = add(kBase, RegionAccess::read_write);
