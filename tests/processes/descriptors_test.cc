@@ -25,13 +25,15 @@ using namespace tentq::size_literals;  // NOLINT: literals
 
 class Descriptors : public DaemonFixture {
  protected:
-  // Names of those fds of a process that are not closed by exec, standard streams apart.
+  // Names of those fds of a process that are not closed by exec, standard streams apart. One that
+  // is closed between its listing and its reading is none of them.
   static std::vector<std::string> inheritable(pid_t pid) {
     std::vector<std::string> names;
-    const Outcome listed = run_program({"/bin/sh", "-c",
-                                        "for f in /proc/" + std::to_string(pid) +
-                                            "/fdinfo/*; do n=${f##*/}; [ $n -gt 2 ] && "
-                                            "awk -v n=$n '/^flags:/ {print n, $2}' $f; done"});
+    const Outcome listed =
+        run_program({"/bin/sh", "-c",
+                     "for f in /proc/" + std::to_string(pid) +
+                         "/fdinfo/*; do n=${f##*/}; [ $n -gt 2 ] && "
+                         "awk -v n=$n '/^flags:/ {print n, $2}' $f 2>/dev/null; done"});
     std::istringstream lines(listed.output);
     for (std::string fd, flags; lines >> fd >> flags;) {
       if ((std::stoul(flags, nullptr, 8) & O_CLOEXEC) == 0) names.push_back(fd);
