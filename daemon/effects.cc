@@ -3,20 +3,10 @@
 
 #include "daemon/hosts/hosts.h"
 #include "daemon/lanes.h"
+#include "daemon/overloaded.h"
 #include "proto/check.h"
 
 namespace tentq {
-
-namespace {
-
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Overloaded(Cases...) -> Overloaded<Cases...>;
-
-}  // namespace
 
 Effects::Effects(core::Core& core, Sessions& sessions, Regions& regions, Inbox& inbox,
                  Outbox& outbox, Executor& executor, Notifications& notifications,

@@ -42,21 +42,12 @@ void State::on(const ChunkEnded& event) {
 // The transport changed nothing and may take the chunk later. The lane pauses; of the chunks
 // refused in one go only the first counts as an attempt, because the others were never looked at.
 void State::on(const ChunkRefused& event) {
-  const std::uint32_t chunk = find_chunk(event.chunk);
-  if (chunk == kNone) {
-    counters.stale_completions += 1;
-    return;
-  }
+  const std::uint32_t chunk = take_back(event.chunk);
+  if (chunk == kNone) return;
   const std::uint32_t index = event.chunk.owner.index;
   OwnerRecord& owner = owners[index];
-  take_back(index, chunk);
   const bool first = lanes_.pause(owner.lane, now_ns);
-  if (owner.state == OwnerState::draining) {
-    chunks_.remove(&owner.chunks, chunk);
-    owner.flags |= kAnyFailed;
-    settle(index);
-    return;
-  }
+  if (drop_of_draining(index, chunk)) return;
   const bool lost = lanes_[owner.lane].given_up;
   if (lost || (first && owner.refusals >= std::min(limits.retry_attempts, 255u))) {
     chunks_.remove(&owner.chunks, chunk);
@@ -70,19 +61,12 @@ void State::on(const ChunkRefused& event) {
 // The lane is away as a rule, and waits for its own reasons: nothing pauses, nothing is counted
 // against the owner.
 void State::on(const ChunkLost& event) {
-  const std::uint32_t chunk = find_chunk(event.chunk);
-  if (chunk == kNone) {
-    counters.stale_completions += 1;
-    return;
-  }
+  const std::uint32_t chunk = take_back(event.chunk);
+  if (chunk == kNone) return;
   const std::uint32_t index = event.chunk.owner.index;
+  if (drop_of_draining(index, chunk)) return;
   OwnerRecord& owner = owners[index];
-  take_back(index, chunk);
-  if (owner.state == OwnerState::draining) {
-    chunks_.remove(&owner.chunks, chunk);
-    owner.flags |= kAnyFailed;
-    settle(index);
-  } else if (lanes_[owner.lane].given_up) {
+  if (lanes_[owner.lane].given_up) {
     chunks_.remove(&owner.chunks, chunk);
     end_early(index, TaskState::failed, Reason::peer_lost);
   } else {
@@ -90,12 +74,28 @@ void State::on(const ChunkLost& event) {
   }
 }
 
-// The chunk is nobody's for a moment.
-void State::take_back(std::uint32_t index, std::uint32_t chunk) {
-  OwnerRecord& owner = owners[index];
+// The chunk is nobody's for a moment; kNone when none of that id is in flight.
+std::uint32_t State::take_back(const ChunkId& id) {
+  const std::uint32_t chunk = find_chunk(id);
+  if (chunk == kNone) {
+    counters.stale_completions += 1;
+    return kNone;
+  }
+  OwnerRecord& owner = owners[id.owner.index];
   counters.requeues += 1;
   take_from_flight(owner, chunks_[chunk].length);
   owner.in_flight -= 1;
+  return chunk;
+}
+
+// Of an owner whose outcome is decided nothing goes back. False if it is not decided.
+bool State::drop_of_draining(std::uint32_t index, std::uint32_t chunk) {
+  OwnerRecord& owner = owners[index];
+  if (owner.state != OwnerState::draining) return false;
+  chunks_.remove(&owner.chunks, chunk);
+  owner.flags |= kAnyFailed;
+  settle(index);
+  return true;
 }
 
 void State::requeue(std::uint32_t index, std::uint32_t chunk) {

@@ -167,7 +167,8 @@ class State {
 
   // Completion (completion.cc).
   std::uint32_t find_chunk(const ChunkId& id) const;
-  void take_back(std::uint32_t owner, std::uint32_t chunk);
+  std::uint32_t take_back(const ChunkId& id);
+  bool drop_of_draining(std::uint32_t owner, std::uint32_t chunk);
   void requeue(std::uint32_t owner, std::uint32_t chunk);
 
   // Queues (ending.cc): with the counts of lanes and the savings of turns.

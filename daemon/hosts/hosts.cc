@@ -6,18 +6,12 @@
 
 #include "daemon/conductor.h"
 #include "daemon/logging/log.h"
+#include "daemon/overloaded.h"
 #include "proto/check.h"
 
 namespace tentq {
 
 namespace {
-
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Overloaded(Cases...) -> Overloaded<Cases...>;
 
 // Handles that other hosts may have of segments here, all together.
 constexpr std::uint32_t kMostHandles = 65'536;
@@ -62,8 +56,7 @@ Hosts::Hosts(const Parts& parts, const Settings& settings, PeerTerms terms, Rout
       fences_(
           budget_,
           [this](const Fences::Connection& connection) {
-            PeerFence message;
-            message.header = {PeerFence::kType, sizeof(PeerFence), 0};
+            auto message = make_message<PeerFence>();
             message.connection = connection.number;
             return links_.send(connection.link, message);
           },
@@ -236,7 +229,6 @@ void Hosts::received(LinkKey key, const PeerMessage& message) {
                  [&](const PeerSegment& m) {
                    remote_.answered(key, m);
                    if (OtherHost* host = table_.find_dialed(key)) look_at(*host, now);
-                   changed_();
                  },
                  [&](const PeerRegions& m) {
                    const auto it = listings_.find({key, m.header.request});
@@ -246,8 +238,7 @@ void Hosts::received(LinkKey key, const PeerMessage& message) {
                    answer(m);
                  },
                  [&](const PeerNotify& m) {
-                   PeerNotified answer;
-                   answer.header = {PeerNotified::kType, sizeof answer, m.header.request};
+                   auto answer = make_message<PeerNotified>(m.header.request);
                    answer.state = TaskState::failed;
                    answer.reason = Reason::no_route;
                    links_.send(key, answer);

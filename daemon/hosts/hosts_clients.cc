@@ -20,8 +20,7 @@ void Hosts::open(const std::string& address, const std::string& name, std::uint6
 }
 
 void Hosts::list_regions(const RemoteSegment& segment, std::uint32_t first, RegionsListed answer) {
-  PeerListRegions message;
-  message.header = {PeerListRegions::kType, sizeof message, next_request_++};
+  auto message = make_message<PeerListRegions>(next_request_++);
   message.segment = segment.wire;
   message.first = first;
   if (segment.state == RemoteState::open && links_.send(segment.link, message)) {

@@ -5,17 +5,6 @@
 
 namespace tentq {
 
-namespace {
-
-template <class Message>
-Message answer_to(const PeerHeader& asked) {
-  Message answer;
-  answer.header = {Message::kType, sizeof(Message), asked.request};
-  return answer;
-}
-
-}  // namespace
-
 // Its exporter is expected back, or may have regions on their way.
 bool InboundSegments::is_recovering(const Segment& segment, std::uint64_t regions, Time now) const {
   if (segment.expected) return true;
@@ -32,7 +21,7 @@ std::uint64_t InboundSegments::shared_regions(const Segment& segment) const {
 
 void InboundSegments::refuse(LinkKey link, const PeerOpenSegment& message, StatusCode status,
                              const std::string& text) {
-  auto answer = answer_to<PeerSegment>(message.header);
+  auto answer = make_message<PeerSegment>(message.header.request);
   answer.status = status;
   answer.text.assign(text);
   answer_(link, answer);
@@ -73,7 +62,7 @@ void InboundSegments::decide(LinkKey link, const PeerOpenSegment& message,
     segments_.close(segment);
     return refuse(link, message, StatusCode::not_permitted, text);
   }
-  auto answer = answer_to<PeerSegment>(message.header);
+  auto answer = make_message<PeerSegment>(message.header.request);
   answer.segment = next_handle_++;
   answer.incarnation = segment->incarnation;
   answer.regions = shared;
@@ -143,7 +132,7 @@ Resolution InboundSegments::resolve(LinkKey link, std::uint64_t handle, std::uin
 }
 
 PeerRegions InboundSegments::list(LinkKey link, const PeerListRegions& message) const {
-  auto answer = answer_to<PeerRegions>(message.header);
+  auto answer = make_message<PeerRegions>(message.header.request);
   answer.first = message.first;
   const auto it = handles_.find({link, message.segment});
   if (it == handles_.end()) {

@@ -35,8 +35,7 @@ void RemoteSegments::open(std::string address, std::string name, std::uint64_t i
 }
 
 void RemoteSegments::ask(Opening& opening, LinkKey link) {
-  PeerOpenSegment message;
-  message.header = {PeerOpenSegment::kType, sizeof(PeerOpenSegment), next_request_++};
+  auto message = make_message<PeerOpenSegment>(next_request_++);
   message.incarnation = opening.segment->incarnation;
   message.regions = opening.segment->regions;
   message.name.assign(opening.segment->name);
@@ -64,8 +63,7 @@ void RemoteSegments::unpin(std::uint32_t entry) {
 
 void RemoteSegments::forget(const RemoteSegmentPtr& segment) {
   if (segment->state == RemoteState::open) {
-    PeerCloseSegment message;
-    message.header = {PeerCloseSegment::kType, sizeof(PeerCloseSegment), 0};
+    auto message = make_message<PeerCloseSegment>();
     message.segment = segment->wire;
     send_close_(segment->link, message);
   }
@@ -112,8 +110,7 @@ void RemoteSegments::answered(LinkKey link, const PeerSegment& answer) {
   if (it == openings_.end()) {
     // Nobody wants it any more.
     if (answer.status != StatusCode::ok) return;
-    PeerCloseSegment message;
-    message.header = {PeerCloseSegment::kType, sizeof(PeerCloseSegment), 0};
+    auto message = make_message<PeerCloseSegment>();
     message.segment = answer.segment;
     send_close_(link, message);
     return;

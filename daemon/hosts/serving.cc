@@ -3,19 +3,12 @@
 
 #include <algorithm>
 
+#include "daemon/core/amounts.h"
 #include "proto/check.h"
 
 namespace tentq {
 
 namespace {
-
-core::Amounts plus(const core::Amounts& a, const core::Amounts& b) {
-  return {a.owners + b.owners, a.bytes + b.bytes, a.extents + b.extents};
-}
-
-bool within(const core::Amounts& a, const core::Amounts& b) {
-  return a.owners <= b.owners && a.bytes <= b.bytes && a.extents <= b.extents;
-}
 
 core::Amounts amounts_of(const TcpEvent& read) {
   return {1, read.length, 1};
@@ -105,8 +98,8 @@ void Serving::wish(Peer& peer, std::size_t cls, Time now) {
   const core::Limits& limits = core_.limits();
   while (!waiting.empty()) {
     const core::Amounts needed = amounts_of(waiting.front().event);
-    if (within(needed, limits.client) && within(needed, limits.classes[cls].outstanding) &&
-        within(needed, limits.host)) {
+    if (core::fits(needed, limits.client) && core::fits(needed, limits.classes[cls].outstanding) &&
+        core::fits(needed, limits.host)) {
       break;
     }
     refuse(waiting.front().event.read, Reason::too_large);
@@ -128,8 +121,8 @@ bool Serving::submit(Peer& peer, const Queued& queued, Time now) {
     refuse(event.read, found.reason);
     return true;
   }
-  const core::Amounts consumed = plus(peer.consumed[c], amounts_of(event));
-  if (peer.free_slots.empty() || !within(consumed, peer.granted[c])) return false;
+  const core::Amounts consumed = core::plus_saturating(peer.consumed[c], amounts_of(event));
+  if (peer.free_slots.empty() || !core::fits(consumed, peer.granted[c])) return false;
   const std::uint32_t slot = peer.free_slots.back();
   peer.free_slots.pop_back();
   peer.consumed[c] = consumed;
