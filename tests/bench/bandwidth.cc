@@ -180,7 +180,6 @@ struct Mover {
         std::uint32_t index)
       : memory(options.span()),
         exporter(start_exporter(hosts.exporter_socket(), memory, name(index))),
-        raw(start_raw_server(memory, name(index) + "-raw")),
         client(start_client(hosts, options, seed, index)) {
     await_ready(client);
   }
@@ -188,7 +187,8 @@ struct Mover {
   test::Role start_client(const HostPair& hosts, const BandwidthOptions& options,
                           std::uint64_t seed, std::uint32_t index) {
     await_ready(exporter);
-    const std::uint16_t port = hosts.between_hosts() ? port_of(raw) : 0;
+    if (hosts.between_hosts()) raw.emplace(start_raw_server(memory, name(index) + "-raw"));
+    const std::uint16_t port = raw ? port_of(*raw) : 0;
     return test::Role(
         name(index) + "-client", kRoleLimit, [&, index, port](test::RoleChannel& channel) {
           BandwidthClient process(hosts.client_socket(), memory, hosts.segment(name(index)),
@@ -200,7 +200,7 @@ struct Mover {
 
   PairMemory memory;
   test::Role exporter;
-  test::Role raw;
+  std::optional<test::Role> raw;  // the limit of tcp
   test::Role client;
 };
 
@@ -212,7 +212,7 @@ Outcome run_bandwidth(const CommonOptions& common, const BandwidthOptions& optio
     movers.push_back(std::make_unique<Mover>(hosts, options, common.seed, i));
     clients.push_back(&movers.back()->client);
     exporters.push_back(&movers.back()->exporter);
-    exporters.push_back(&movers.back()->raw);
+    if (movers.back()->raw) exporters.push_back(&*movers.back()->raw);
   }
   BandwidthRounds rounds(clients, options.clients * options.passes() * options.span());
   const Bound bound{Bound::Kind::at_least, options.rounds.bound};

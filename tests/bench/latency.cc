@@ -1,9 +1,9 @@
 // `tentq-bench latency`: one small transfer at a time, from submit to its terminal status, against
 // two processes that do nothing but the copy.
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "tests/bench/commands.h"
 #include "tests/bench/host_pair.h"
@@ -195,8 +195,9 @@ Outcome run_latency(const CommonOptions& common, const LatencyOptions& options) 
 
   test::Role exporter = start_exporter(hosts.exporter_socket(), memory, "bench");
   await_ready(exporter);
-  test::Role raw = start_raw_server(memory, "bench-raw");
-  const std::uint16_t port = hosts.between_hosts() ? port_of(raw) : 0;
+  std::optional<test::Role> raw;
+  if (hosts.between_hosts()) raw.emplace(start_raw_server(memory, "bench-raw"));
+  const std::uint16_t port = raw ? port_of(*raw) : 0;
   test::Role client("bench-client", kRoleLimit, [&](test::RoleChannel& channel) {
     LatencyClient process(hosts, memory, wire.data(), options, common.seed, samples.span(), port);
     return serve_orders(channel, [&](const Order& order) { return process.carry_out(order); });
@@ -218,7 +219,8 @@ Outcome run_latency(const CommonOptions& common, const LatencyOptions& options) 
   const Bound bound{Bound::Kind::at_most, options.rounds.bound};
   const Comparison comparison =
       compare(rounds, options.rounds.rounds, Basis::ratio, bound, common.seed);
-  std::array<test::Role*, 4> roles = {&client, &peer, &exporter, &raw};
+  std::vector<test::Role*> roles = {&client, &peer, &exporter};
+  if (raw) roles.push_back(&*raw);
   stop_all(roles);
 
   std::sort(rounds.subjects_.begin(), rounds.subjects_.end());
