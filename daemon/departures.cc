@@ -26,6 +26,7 @@ void Departures::begin(Session& session, Time now) {
   inbox_.remove(session);
   notifications_.forget(session);
   segment_requests_.forget(session);
+  if (session.exported) segments_.begin_release(*session.exported);
   registration_.forget(session);
   if (session.exported) segments_.release(session.exported, now);
   core_.handle(core::SessionClosed{session.id}, now);

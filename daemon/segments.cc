@@ -25,7 +25,10 @@ StatusCode Segments::claim(const std::string& name, std::uint32_t uid, std::uint
   }
   const bool same = !fresh && binding.segment->incarnation == incarnation;
   if (!same) {
-    if (!fresh) binding.segment->expected = false;  // handles to the one expected are stale now
+    if (!fresh) {
+      binding.segment->expected = false;  // handles to the one expected are stale now
+      tell(*binding.segment, Reason::stale_handle);
+    }
     binding.segment = std::make_shared<Segment>();
     binding.segment->name = name;
     binding.segment->incarnation = incarnation;
@@ -36,6 +39,7 @@ StatusCode Segments::claim(const std::string& name, std::uint32_t uid, std::uint
   segment.expected = false;
   segment.recovering_until = reattach ? now + recovery : Time{};
   binding.uid = uid;
+  if (same) tell(segment, Reason::none);
   *out = binding.segment;
   return StatusCode::ok;
 }

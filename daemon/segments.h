@@ -47,6 +47,9 @@ class Segments {
     virtual void region_added(const Segment& segment, RegionIndex region) = 0;
     // No new owner finds it from now on. It is unregistered next.
     virtual void region_removed(const Segment& segment, RegionIndex region) = 0;
+    // What handles of the segment meet from now on: peer_lost when its exporter is gone,
+    // stale_handle once another has its name, none when it is back.
+    virtual void exporter_changed(const Segment& segment, Reason reason) = 0;
 
    protected:
     ~Watcher() = default;
@@ -59,6 +62,8 @@ class Segments {
   StatusCode claim(const std::string& name, std::uint32_t uid, std::uint64_t incarnation,
                    SessionId session, bool reattach, Time now, Duration recovery, SegmentPtr* out,
                    std::string* why);
+  // The exporter goes: its regions are removed next, then release() follows.
+  void begin_release(const Segment& segment) { tell(segment, Reason::peer_lost); }
   // The exporter is gone; the name stays bound to its uid for a while.
   void release(const SegmentPtr& segment, Time now);
 
@@ -90,6 +95,9 @@ class Segments {
     Time released{};  // when the last holder left
   };
   void forget_old_names(Time now);
+  void tell(const Segment& segment, Reason reason) {
+    if (watcher_ != nullptr) watcher_->exporter_changed(segment, reason);
+  }
   template <class AccessOf>
   Resolution resolve_by(const Segment& segment, std::uint64_t offset, std::uint64_t length, Op op,
                         Time now, const AccessOf& access_of_region) const;

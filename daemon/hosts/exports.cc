@@ -88,6 +88,12 @@ void Exports::region_removed(const Segment& segment, RegionIndex region) {
   removed_.push_back(range);
 }
 
+void Exports::exporter_changed(const Segment& segment, Reason reason) {
+  const std::lock_guard lock(mutex_);
+  const auto it = segments_.find(&segment);
+  if (it != segments_.end()) it->second.gone = reason;
+}
+
 void Exports::settle() {
   std::vector<RegionIndex> quiet;
   {
@@ -111,7 +117,12 @@ PinnedRange Exports::pin(LinkKey link, std::uint64_t segment, std::uint64_t offs
     answer.reason = Reason::unknown_segment;
     return answer;
   }
-  const std::vector<std::shared_ptr<Range>>& ranges = segments_.find(handle->second)->second.ranges;
+  const Exported& exported = segments_.find(handle->second)->second;
+  const std::vector<std::shared_ptr<Range>>& ranges = exported.ranges;
+  if (exported.gone != Reason::none) {
+    answer.reason = exported.gone;
+    return answer;
+  }
   const auto after =
       std::upper_bound(ranges.begin(), ranges.end(), offset,
                        [](std::uint64_t at, const auto& range) { return at < range->base; });

@@ -27,6 +27,8 @@ class Exports final : public PeerMemory {
 
   void region_added(const Segment& segment, RegionIndex region);
   void region_removed(const Segment& segment, RegionIndex region);
+  // As Segments::Watcher has it.
+  void exporter_changed(const Segment& segment, Reason reason);
   // Gives back the regions that were removed while they were written into and no longer are. Now
   // and then.
   void settle();
@@ -50,6 +52,7 @@ class Exports final : public PeerMemory {
   struct Exported {
     std::vector<std::shared_ptr<Range>> ranges;  // by base
     std::uint32_t handles = 0;
+    Reason gone = Reason::none;  // why nothing of it can be reached
   };
 
   std::shared_ptr<Range> range_of(RegionIndex index) const;

@@ -267,6 +267,10 @@ void Hosts::region_removed(const Segment& segment, RegionIndex region) {
   exports_.region_removed(segment, region);
 }
 
+void Hosts::exporter_changed(const Segment& segment, Reason reason) {
+  exports_.exporter_changed(segment, reason);
+}
+
 void Hosts::periodic(Time now) {
   exports_.settle();
   inbound_.retry(now);

@@ -85,6 +85,7 @@ class Hosts final : PeerLinks::Owner, Segments::Watcher, public Executor::Elsewh
   // Segments::Watcher
   void region_added(const Segment& segment, RegionIndex region) override;
   void region_removed(const Segment& segment, RegionIndex region) override;
+  void exporter_changed(const Segment& segment, Reason reason) override;
 
   void handle(const TcpEvent& event, Time now);
   void connection_over(const TcpEvent& event, Time now);

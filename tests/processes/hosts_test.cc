@@ -263,7 +263,7 @@ TEST_F(BetweenHosts, APeerThatStaysAwayIsLost) {
   EXPECT_EQ(status.reason, TaskReason::peer_lost);
 }
 
-TEST_F(BetweenHosts, ADeadStoreFailsItsReadsAndAnotherProcessIsStale) {
+TEST_F(BetweenHosts, ADeadStoreFailsItsTransfersAndAnotherProcessIsStale) {
   start();
   Exporter exporter(stores().socket(), store(1_MiB));
   Client client = attach(engines().socket(), "engine");
@@ -276,9 +276,11 @@ TEST_F(BetweenHosts, ADeadStoreFailsItsReadsAndAnotherProcessIsStale) {
   EXPECT_TRUE(eventually(kLong, [&] {
     return transfer(client, {read_from(segment, 0, block)}).reason == TaskReason::peer_lost;
   }));
+  EXPECT_EQ(transfer(client, {write_to(segment, 0, block)}).reason, TaskReason::peer_lost);
   Client another = attach(stores().socket(), "store");
   Memory its = allocate_at(another, 1_MiB, 0, for_other_hosts(Access::remote_read));
   EXPECT_EQ(transfer(client, {read_from(segment, 0, block)}).reason, TaskReason::stale_handle);
+  EXPECT_EQ(transfer(client, {write_to(segment, 0, block)}).reason, TaskReason::stale_handle);
   segment = need(client.open_segment(this->segment("store")), "open_segment");
   EXPECT_EQ(transfer(client, {read_from(segment, 0, block)}).state, State::completed);
 }

@@ -32,6 +32,9 @@ class ExportsTest : public ::testing::Test, protected Segments::Watcher {
   void region_removed(const Segment& of, RegionIndex region) override {
     exports.region_removed(of, region);
   }
+  void exporter_changed(const Segment& of, Reason reason) override {
+    exports.exporter_changed(of, reason);
+  }
   RegionIndex add(std::uint64_t base, RegionAccess access, bool read_only = false) {
     Region region = test::make_region(base, kSize, kStore);
     region.remote_access = access;
@@ -99,6 +102,30 @@ TEST_F(ExportsTest, ARegionStaysUntilNobodyWritesIntoIt) {
   exports.unpin(kLink, range);
   exports.settle();
   EXPECT_EQ(released, 1u);
+}
+
+// As READs find it: the exporter and not its regions is what a handle means.
+TEST_F(ExportsTest, WhoWritesLearnsThatTheExporterIsGone) {
+  const RegionIndex index = add(kBase, RegionAccess::read_write);
+  exports.open(kLink, 7, *segment);
+  segments.begin_release(*segment);
+  EXPECT_EQ(reason_of(kLink, 7, kBase, 1), Reason::peer_lost);
+  remove(index);
+  segments.release(segment, now);
+  EXPECT_EQ(reason_of(kLink, 7, kBase, 1), Reason::peer_lost);
+  std::string why;
+  SegmentPtr same;
+  ASSERT_EQ(segments.claim("store-0", 1000, 1, kStore, true, now, 5s, &same, &why), StatusCode::ok);
+  EXPECT_EQ(reason_of(kLink, 7, kBase, 1), Reason::out_of_range);
+  add(kBase, RegionAccess::read_write);
+  EXPECT_EQ(reason_of(kLink, 7, kBase, 1), Reason::none);
+  segments.begin_release(*segment);
+  remove(segment->regions.front());
+  segments.release(segment, now);
+  SegmentPtr another;
+  ASSERT_EQ(segments.claim("store-0", 1000, 2, kStore, false, now, 5s, &another, &why),
+            StatusCode::ok);
+  EXPECT_EQ(reason_of(kLink, 7, kBase, 1), Reason::stale_handle);
 }
 
 TEST_F(ExportsTest, ALinkThatIsGoneLeavesOthersAlone) {
