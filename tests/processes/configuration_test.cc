@@ -9,7 +9,7 @@
 
 #include "tests/processes/clients.h"
 #include "tests/processes/daemon_fixture.h"
-#include "tests/processes/program.h"
+#include "tests/support/program.h"
 #include "tests/support/temp_directory.h"
 
 namespace tentq::test {

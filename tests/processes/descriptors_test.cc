@@ -14,9 +14,9 @@
 #include "tests/processes/daemon_fixture.h"
 #include "tests/processes/exporter.h"
 #include "tests/processes/pattern.h"
-#include "tests/processes/program.h"
 #include "tests/processes/raw_session.h"
 #include "tests/support/proc.h"
+#include "tests/support/program.h"
 
 namespace tentq::test {
 namespace {

@@ -16,7 +16,7 @@
 #include "tests/processes/exporter.h"
 #include "tests/processes/load.h"
 #include "tests/processes/pattern.h"
-#include "tests/processes/program.h"
+#include "tests/support/program.h"
 
 namespace tentq::test {
 namespace {

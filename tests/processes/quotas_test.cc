@@ -12,7 +12,7 @@
 #include "tests/processes/daemon_fixture.h"
 #include "tests/processes/exporter.h"
 #include "tests/processes/pattern.h"
-#include "tests/processes/program.h"
+#include "tests/support/program.h"
 #include "tests/support/role.h"
 
 namespace tentq::test {

@@ -8,9 +8,9 @@
 #include <functional>
 #include <sstream>
 
-#include "tests/processes/program.h"
 #include "tests/sim/parse.h"
 #include "tests/sim/report.h"
+#include "tests/support/program.h"
 #include "tests/support/temp_directory.h"
 
 namespace tentq::sim {

@@ -22,6 +22,7 @@ struct DaemonOptions {
   // {{"metrics_listen", "127.0.0.1:0"}} they are on at a port of their own.
   nlohmann::json config = nlohmann::json::object();
   std::vector<std::string> arguments;  // behind `--config FILE`
+  int network = -1;                    // descriptor of the network that it runs in; -1: this one
   std::chrono::milliseconds start_limit{30'000};
   std::chrono::milliseconds stop_limit{60'000};  // SIGTERM to end, then SIGKILL
 };

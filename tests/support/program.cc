@@ -1,5 +1,5 @@
 // fork, exec and a pipe.
-#include "tests/processes/program.h"
+#include "tests/support/program.h"
 
 #include <fcntl.h>
 #include <poll.h>
