@@ -40,7 +40,7 @@ constexpr char kFormulas[] =
     "  verified        blocks whose bytes were right after a round; errors: those whose were not";
 
 struct BandwidthOptions {
-  std::string transport = "shm";
+  HostChoice hosts;
   std::string op = "read";
   std::uint64_t size = 16u << 20;
   std::uint32_t depth = 8;
@@ -55,7 +55,7 @@ struct BandwidthOptions {
 class BandwidthClient {
  public:
   BandwidthClient(const std::string& socket, const PairMemory& memory, const std::string& exporter,
-                  const BandwidthOptions& options, std::uint64_t seed, std::uint16_t raw_port)
+                  const BandwidthOptions& options, std::uint64_t seed, const RawTcpPlace& raw)
       : options_(options),
         seed_(seed),
         reading_(options.op == "read"),
@@ -63,8 +63,8 @@ class BandwidthClient {
         attached_(socket, memory, mapped_, exporter),
         source_(reading_ ? mapped_.remote.data() : mapped_.local.data()),
         destination_(reading_ ? mapped_.local.data() : mapped_.remote.data()) {
-    if (raw_port == 0) return;
-    raw_.emplace(raw_port, kConnections, std::span(mapped_.local.data(), memory.bytes));
+    if (raw.port == 0) return;
+    raw_.emplace(raw, kConnections, std::span(mapped_.local.data(), memory.bytes));
   }
 
   Report carry_out(const Order& order) {
@@ -187,12 +187,16 @@ struct Mover {
   test::Role start_client(const HostPair& hosts, const BandwidthOptions& options,
                           std::uint64_t seed, std::uint32_t index) {
     await_ready(exporter);
-    if (hosts.between_hosts()) raw.emplace(start_raw_server(memory, name(index) + "-raw"));
-    const std::uint16_t port = raw ? port_of(*raw) : 0;
+    if (hosts.between_hosts()) {
+      raw.emplace(start_raw_server(memory, name(index) + "-raw", hosts.exporters_place()));
+    }
+    const RawTcpPlace place{hosts.exporters_place().address,
+                            raw ? port_of(*raw) : std::uint16_t{0}};
     return test::Role(
-        name(index) + "-client", kRoleLimit, [&, index, port](test::RoleChannel& channel) {
+        name(index) + "-client", kRoleLimit, [&, index, place](test::RoleChannel& channel) {
+          move_to(hosts.clients_place());
           BandwidthClient process(hosts.client_socket(), memory, hosts.segment(name(index)),
-                                  options, seed + index, port);
+                                  options, seed + index, place);
           return serve_orders(channel,
                               [&](const Order& order) { return process.carry_out(order); });
         });
@@ -205,7 +209,7 @@ struct Mover {
 };
 
 Outcome run_bandwidth(const CommonOptions& common, const BandwidthOptions& options) {
-  const HostPair hosts(common, options.transport, nlohmann::json::object());
+  const HostPair hosts(common, options.hosts, nlohmann::json::object());
   std::vector<std::unique_ptr<Mover>> movers;
   std::vector<test::Role*> clients, exporters;
   for (std::uint32_t i = 0; i < options.clients; ++i) {
@@ -232,7 +236,8 @@ Outcome run_bandwidth(const CommonOptions& common, const BandwidthOptions& optio
                      {"size", options.size},
                      {"depth", options.depth},
                      {"clients", options.clients},
-                     {"transport", options.transport}};
+                     {"transport", options.hosts.transport},
+                     {"namespaces", options.hosts.namespaces}};
   add_verdict(&outcome.figures, comparison, bound);
   return outcome;
 }
@@ -244,9 +249,7 @@ void add_bandwidth(CLI::App& app, CommonOptions* common, int* exit_code) {
   CLI::App* command = add_command(app, common, exit_code, "bandwidth",
                                   "Bytes a second with a fixed number of transfers outstanding",
                                   kFormulas, [=] { return run_bandwidth(*common, *options); });
-  command->add_option("--transport", options->transport, "Transport")
-      ->check(CLI::IsMember({"shm", "tcp"}))
-      ->capture_default_str();
+  add_host_choice(command, &options->hosts);
   command->add_option("--op", options->op, "What the clients do")
       ->check(CLI::IsMember({"read", "write"}))
       ->capture_default_str();

@@ -36,7 +36,7 @@ constexpr char kFormulas[] =
 constexpr std::uint64_t kPatterns = 16;
 
 struct LatencyOptions {
-  std::string transport = "shm";
+  HostChoice hosts;
   std::string op = "read";
   std::uint64_t size = 4096;
   std::uint64_t count = 36'000;
@@ -52,7 +52,7 @@ class LatencyClient {
  public:
   LatencyClient(const HostPair& hosts, const PairMemory& memory, Wire* wire,
                 const LatencyOptions& options, std::uint64_t seed, std::span<double> samples,
-                std::uint16_t raw_port)
+                const RawTcpPlace& raw)
       : options_(options),
         reading_(options.op == "read"),
         spins_(!hosts.between_hosts()),
@@ -66,8 +66,8 @@ class LatencyClient {
       patterns_.emplace_back(seed, i);
       patterns_[i].fill({source_ + i * padded(options.size), options.size});
     }
-    if (raw_port == 0) return;
-    raw_.emplace(raw_port, 1, std::span(mapped_.local.data(), memory.bytes));
+    if (raw.port == 0) return;
+    raw_.emplace(raw, 1, std::span(mapped_.local.data(), memory.bytes));
   }
 
   Report carry_out(const Order& order) {
@@ -185,9 +185,8 @@ nlohmann::json spinning_config() {
 }
 
 Outcome run_latency(const CommonOptions& common, const LatencyOptions& options) {
-  const bool spins = options.transport == "shm";
-  const HostPair hosts(common, options.transport,
-                       spins ? spinning_config() : nlohmann::json::object());
+  const bool spins = options.hosts.transport == "shm";
+  const HostPair hosts(common, options.hosts, spins ? spinning_config() : nlohmann::json::object());
   const PairMemory memory(padded(options.size) * kPatterns);
   const std::uint64_t count = std::max<std::uint64_t>(options.count / options.rounds.rounds, 1);
   const test::SharedArray<double> samples(count);
@@ -196,10 +195,13 @@ Outcome run_latency(const CommonOptions& common, const LatencyOptions& options) 
   test::Role exporter = start_exporter(hosts.exporter_socket(), memory, "bench");
   await_ready(exporter);
   std::optional<test::Role> raw;
-  if (hosts.between_hosts()) raw.emplace(start_raw_server(memory, "bench-raw"));
-  const std::uint16_t port = raw ? port_of(*raw) : 0;
+  if (hosts.between_hosts()) {
+    raw.emplace(start_raw_server(memory, "bench-raw", hosts.exporters_place()));
+  }
+  const RawTcpPlace place{hosts.exporters_place().address, raw ? port_of(*raw) : std::uint16_t{0}};
   test::Role client("bench-client", kRoleLimit, [&](test::RoleChannel& channel) {
-    LatencyClient process(hosts, memory, wire.data(), options, common.seed, samples.span(), port);
+    move_to(hosts.clients_place());
+    LatencyClient process(hosts, memory, wire.data(), options, common.seed, samples.span(), place);
     return serve_orders(channel, [&](const Order& order) { return process.carry_out(order); });
   });
   test::Role peer("bench-peer", kRoleLimit, [&](test::RoleChannel& channel) {
@@ -234,7 +236,8 @@ Outcome run_latency(const CommonOptions& common, const LatencyOptions& options) 
                      {"verified", rounds.verified_},
                      {"errors", rounds.errors_},
                      {"size", options.size},
-                     {"transport", options.transport}};
+                     {"transport", options.hosts.transport},
+                     {"namespaces", options.hosts.namespaces}};
   add_verdict(&outcome.figures, comparison, bound);
   return outcome;
 }
@@ -246,9 +249,7 @@ void add_latency(CLI::App& app, CommonOptions* common, int* exit_code) {
   CLI::App* command = add_command(app, common, exit_code, "latency",
                                   "Time of one transfer, from submit to its terminal status",
                                   kFormulas, [=] { return run_latency(*common, *options); });
-  command->add_option("--transport", options->transport, "Transport")
-      ->check(CLI::IsMember({"shm", "tcp"}))
-      ->capture_default_str();
+  add_host_choice(command, &options->hosts);
   command->add_option("--op", options->op, "What the client does")
       ->check(CLI::IsMember({"read", "write"}))
       ->capture_default_str();

@@ -72,10 +72,12 @@ void add_verdict(Json* figures, const Comparison& comparison, const Bound& bound
   (*figures)["attempts"] = comparison.attempts;
 }
 
-Host::Host(const CommonOptions& options, const nlohmann::json& config) : socket_(options.socket) {
+Host::Host(const CommonOptions& options, const nlohmann::json& config, int network)
+    : socket_(options.socket) {
   if (!socket_.empty()) return;
   test::DaemonOptions daemon;
   daemon.binary = options.tentqd;
+  daemon.network = network;
   // A busy machine may take long to carry a client through its attachment.
   daemon.config = {{"sessions", {{"handshake", "1min"}}}};
   daemon.config.merge_patch(config);

@@ -57,7 +57,8 @@ void add_verdict(Json* figures, const Comparison& comparison, const Bound& bound
 // The daemon under measurement: a private one, or the one behind --socket.
 class Host {
  public:
-  Host(const CommonOptions& options, const nlohmann::json& config);
+  // A private one runs in that network; -1: in this process's.
+  Host(const CommonOptions& options, const nlohmann::json& config, int network = -1);
 
   const std::string& socket() const { return socket_; }
   test::DaemonProcess* daemon() { return daemon_.get(); }  // null: not ours

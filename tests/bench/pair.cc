@@ -6,6 +6,7 @@
 
 #include "tests/bench/orders.h"
 #include "tests/bench/raw_tcp.h"
+#include "tests/namespaces/namespaces.h"
 
 namespace tentq::bench {
 namespace {
@@ -66,10 +67,16 @@ test::Role start_exporter(const std::string& socket, const PairMemory& memory,
   });
 }
 
-test::Role start_raw_server(const PairMemory& memory, const std::string& name) {
-  return test::Role(name, kRoleLimit, [&memory](test::RoleChannel& channel) {
+void move_to(const HostPlace& place) {
+  if (place.network >= 0) test::enter(place.network);
+}
+
+test::Role start_raw_server(const PairMemory& memory, const std::string& name,
+                            const HostPlace& place) {
+  return test::Role(name, kRoleLimit, [&memory, place](test::RoleChannel& channel) {
+    move_to(place);
     const shm::Mapping mapping = map_all(memory.remote, memory.bytes);
-    const RawTcpServer server({mapping.data(), memory.bytes});
+    const RawTcpServer server({mapping.data(), memory.bytes}, place.address);
     return serve_orders(channel, [&server](const Order&) {
       Report report;
       report.count = server.port();

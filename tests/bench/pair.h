@@ -39,8 +39,17 @@ ConnectOptions connection(const std::string& socket, const std::string& name);
 test::Role start_exporter(const std::string& socket, const PairMemory& memory,
                           const std::string& name);
 
-// A process that serves raw requests for memory.remote (raw_tcp.h), and its port.
-test::Role start_raw_server(const PairMemory& memory, const std::string& name);
+// Where a process is: its network, -1 for this one, and the address of its host there.
+struct HostPlace {
+  int network = -1;
+  std::string address = "127.0.0.1";
+};
+// In the role, before it has threads: it is on that host from now on.
+void move_to(const HostPlace& place);
+
+// A process on that host that serves raw requests for memory.remote (raw_tcp.h), and its port.
+test::Role start_raw_server(const PairMemory& memory, const std::string& name,
+                            const HostPlace& place = {});
 std::uint16_t port_of(test::Role& raw_server);
 
 // In the client's process: attached, its memory registered, the exporter's segment open.

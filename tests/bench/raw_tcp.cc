@@ -1,6 +1,7 @@
 // Raw sockets as the limit. See raw_tcp.h.
 #include "tests/bench/raw_tcp.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -52,11 +53,13 @@ bool send_write(int fd, const RawRequest& request, const std::byte* payload) {
   return send_all(fd, payload + done, request.length - done);
 }
 
-sockaddr_in loopback(std::uint16_t port) {
+sockaddr_in ipv4(const RawTcpPlace& place) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(place.port);
+  if (::inet_pton(AF_INET, place.address.c_str(), &address.sin_addr) != 1) {
+    throw std::system_error(EINVAL, std::generic_category(), place.address);
+  }
   return address;
 }
 
@@ -67,9 +70,9 @@ void no_delay(int fd) {
 
 }  // namespace
 
-RawTcpServer::RawTcpServer(std::span<std::byte> memory)
+RawTcpServer::RawTcpServer(std::span<std::byte> memory, const std::string& at)
     : memory_(memory), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address = loopback(0);
+  sockaddr_in address = ipv4({at, 0});
   socklen_t length = sizeof address;
   if (!listener_.valid() ||
       ::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
@@ -111,10 +114,10 @@ void RawTcpServer::serve(int fd) {
   }
 }
 
-RawTcpClient::RawTcpClient(std::uint16_t port, std::uint32_t connections,
+RawTcpClient::RawTcpClient(const RawTcpPlace& place, std::uint32_t connections,
                            std::span<std::byte> memory)
     : memory_(memory) {
-  const sockaddr_in address = loopback(port);
+  const sockaddr_in address = ipv4(place);
   for (std::uint32_t i = 0; i < connections; ++i) {
     shm::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!fd.valid() ||

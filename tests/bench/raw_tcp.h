@@ -9,6 +9,7 @@
 #include <list>
 #include <mutex>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,10 +17,16 @@
 
 namespace tentq::bench {
 
+// Where a server is.
+struct RawTcpPlace {
+  std::string address;
+  std::uint16_t port = 0;
+};
+
 class RawTcpServer {
  public:
-  // Serves requests for `memory` at a port of loopback. Throws std::system_error.
-  explicit RawTcpServer(std::span<std::byte> memory);
+  // Serves requests for `memory` at a free port of that IPv4 address. Throws std::system_error.
+  RawTcpServer(std::span<std::byte> memory, const std::string& address);
   ~RawTcpServer();
   RawTcpServer(const RawTcpServer&) = delete;
   RawTcpServer& operator=(const RawTcpServer&) = delete;
@@ -42,7 +49,7 @@ class RawTcpServer {
 class RawTcpClient {
  public:
   // Throws std::system_error.
-  RawTcpClient(std::uint16_t port, std::uint32_t connections, std::span<std::byte> memory);
+  RawTcpClient(const RawTcpPlace& place, std::uint32_t connections, std::span<std::byte> memory);
 
   // Block i of `count` lies at (i mod blocks) × size on both sides; at most `depth` are
   // outstanding. Bytes a nanosecond over all.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/bench/statistics.h"
+#include "tests/namespaces/namespaces.h"
 #include "tests/support/temp_directory.h"
 
 namespace tentq::bench {
@@ -161,6 +162,49 @@ TEST_F(ReplaySmoke, GoesOnBesideAFlood) {
   EXPECT_GT(object.value("flood_bytes", std::int64_t{-1}), 0);
 }
 
+TEST_F(ReplaySmoke, GoesBetweenHostsWhileTheirDaemonsDie) {
+  const json object = replay(
+      "--stores 2 --engines 2 --store-memory 64MiB --transport tcp --kill-daemon 1 "
+      "--kill-store-daemon 1");
+  expect_all_right(object);
+  EXPECT_EQ(object.value("store_daemon_kills", 0), 1);
+}
+
+TEST_F(ReplaySmoke, FailsWhatADeadStoreHeldAndNothingElse) {
+  const json object = replay(
+      "--stores 2 --engines 2 --store-memory 64MiB --transport tcp "
+      "--kill-store 1 2>/dev/null");
+  EXPECT_EQ(object.value("requests", 0), kRequests);
+  EXPECT_EQ(object.value("verify_errors", -1), 0);
+  EXPECT_EQ(object.value("outstanding_owners", -1), 0);
+  ASSERT_TRUE(object.contains("reasons")) << object.dump();
+  EXPECT_EQ(object.value("lost", -1), object["reasons"].value("peer_lost", 0)) << object.dump();
+}
+
+#define NAMESPACES_OR_SKIP() \
+  if (const std::string lacks = test::Namespaces::missing(); !lacks.empty()) GTEST_SKIP() << lacks
+
+TEST_F(ReplaySmoke, LivesThroughACutLink) {
+  NAMESPACES_OR_SKIP();
+  const json object = replay(
+      "--stores 2 --engines 2 --store-memory 64MiB --transport tcp --namespaces --cut-link "
+      "700ms");
+  expect_all_right(object);
+  EXPECT_GE(object.value("seconds", 0.0), 0.7);
+}
+
+TEST(BenchSmoke, MeasuresBetweenNamespaces) {
+  NAMESPACES_OR_SKIP();
+  for (const std::string what :
+       {"latency --size 4KiB --count 180 --bound 1000",
+        "bandwidth --size 128KiB --depth 4 --bytes 1MiB --bound 0.0001 --link-rate 200MB"}) {
+    const json object = figures(what + " --transport tcp --namespaces");
+    EXPECT_EQ(object.value("errors", -1), 0);
+    EXPECT_EQ(object.value("namespaces", false), true);
+    expect_verdict(object);
+  }
+}
+
 TEST_F(ReplaySmoke, RefusesABadTraceWithItsLine) {
   std::ofstream(trace_, std::ios::app) << "nonsense\n";
   const Answer answer = run("replay --json --trace " + trace_ + " 2>&1");
@@ -226,6 +270,8 @@ TEST(BenchSmoke, BadUsageEndsWithTwo) {
   EXPECT_EQ(run("latency --size 12 2>&1").exit_code, 2);
   EXPECT_EQ(run("nonsense 2>&1").exit_code, 2);
   EXPECT_EQ(run("replay --trace /nonexistent 2>&1").exit_code, 2);
+  EXPECT_EQ(run("replay --trace /dev/null --cut-link 2 2>&1").exit_code, 2);
+  EXPECT_EQ(run("latency --namespaces 2>&1").exit_code, 1);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kFirstBackoffNs = 100'000;
 constexpr std::int64_t kMostBackoffNs = 10'000'000;
+constexpr std::uint64_t kShownLosses = 10;    // described on standard error
 constexpr std::uint32_t kMostAttempts = 100;  // of a block that was accepted and then refused
 
 }  // namespace
@@ -71,6 +72,7 @@ bool BlockCall::submit_rest(EngineParts& engine, std::int64_t now_ns) {
     }
     std::fprintf(stderr, "submit: %s\n", status.to_string().c_str());
     engine.totals.lost += attempt_.size() - submitted_;
+    engine.totals.given_up += attempt_.size() - submitted_;
     attempt_.resize(submitted_);
   }
   return !attempt_.empty();
@@ -96,7 +98,8 @@ void BlockCall::finish_attempt(EngineParts& engine, std::int64_t now_ns) {
     } else if (status.may_retry() && attempts_ < kMostAttempts) {
       again.push_back(attempt_[task]);
     } else {
-      ++engine.totals.lost;
+      ++engine.totals.reasons[static_cast<std::size_t>(status.reason) % kReasons];
+      if (++engine.totals.lost > kShownLosses) continue;
       std::fprintf(stderr, "block %llu: %s, %s\n",
                    static_cast<unsigned long long>(move.placed.block),
                    std::string(to_string(status.state)).c_str(),

@@ -91,6 +91,7 @@ void Directory::finish_write(const Placed& placed) {
   Entry& entry = entries_[placed.place];
   TENTQ_CHECK(entry.block == placed.block &&
               entry.state.load(std::memory_order_relaxed) == PlaceState::writing);
+  if (entry.retired) return drop_block(placed.place);
   // Partner: state(). The block's bytes are there since its WRITE ended COMPLETED.
   entry.state.store(PlaceState::ready, std::memory_order_release);
 }
@@ -100,10 +101,35 @@ void Directory::fail_write(const Placed& placed) {
   Entry& entry = entries_[placed.place];
   TENTQ_CHECK(entry.block == placed.block &&
               entry.state.load(std::memory_order_relaxed) == PlaceState::writing);
+  drop_block(placed.place);
+}
+
+void Directory::drop_block(std::uint32_t place) {
+  Entry& entry = entries_[place];
   entry.state.store(PlaceState::failed, std::memory_order_release);
-  unhash(placed.place);
-  unlink(placed.place);
-  if (entry.readers == 0) free_place(placed.place);
+  unhash(place);
+  unlink(place);
+  if (entry.readers == 0) free_place(place);
+}
+
+// A block that is being written is dropped when its write has ended.
+void Directory::retire(std::uint32_t first, std::uint32_t step) {
+  const Locked locked(&head_[0].lock);
+  std::uint32_t* link = &head_[0].free;
+  while (*link != kNone) {
+    const std::uint32_t place = *link;
+    Entry& entry = entries_[place];
+    if (place % step == first) {
+      *link = std::exchange(entry.newer, kNone);
+    } else {
+      link = &entry.newer;
+    }
+  }
+  for (std::uint32_t place = first; place < places(); place += step) {
+    Entry& entry = entries_[place];
+    entry.retired = true;
+    if (entry.state.load(std::memory_order_relaxed) == PlaceState::ready) drop_block(place);
+  }
 }
 
 PlaceState Directory::state(const Placed& placed) const {
@@ -147,6 +173,7 @@ void Directory::free_place(std::uint32_t place) {
   Entry& entry = entries_[place];
   entry.state.store(PlaceState::empty, std::memory_order_release);
   entry.older = kNone;
+  if (entry.retired) return;
   entry.newer = std::exchange(head_[0].free, place);
 }
 
@@ -170,7 +197,7 @@ std::uint32_t Directory::take_place() {
 
 void Directory::check_invariants() {
   const Locked locked(&head_[0].lock);
-  std::uint32_t listed = 0, free = 0, waiting = 0, hashed = 0;
+  std::uint32_t listed = 0, free = 0, waiting = 0, hashed = 0, gone = 0;
   for (std::uint32_t place = head_[0].oldest; place != kNone; place = entries_[place].newer) {
     TENTQ_CHECK(find(entries_[place].block) == place);
     TENTQ_CHECK(++listed <= places());
@@ -180,6 +207,7 @@ void Directory::check_invariants() {
     TENTQ_CHECK(++free <= places());
   }
   for (const Entry& entry : entries_.span()) {
+    if (entry.retired && entry.state.load() == PlaceState::empty) ++gone;
     if (entry.state.load() == PlaceState::failed) {
       TENTQ_CHECK(entry.readers > 0);
       ++waiting;
@@ -188,7 +216,7 @@ void Directory::check_invariants() {
   for (std::uint32_t place : buckets_.span()) {
     for (; place != kNone; place = entries_[place].next_in_bucket) ++hashed;
   }
-  TENTQ_CHECK(listed + free + waiting == places() && hashed == listed);
+  TENTQ_CHECK(listed + free + waiting + gone == places() && hashed == listed);
 }
 
 }  // namespace tentq::bench

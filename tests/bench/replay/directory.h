@@ -44,6 +44,8 @@ class Directory {
   // The block is not there after all; who holds it sees `failed`.
   void fail_write(const Placed& placed);
   PlaceState state(const Placed& placed) const;
+  // Places first, first + step, … are lost with what they held and are not used again.
+  void retire(std::uint32_t first, std::uint32_t step);
 
   std::uint32_t places() const { return static_cast<std::uint32_t>(entries_.size()); }
   // Asserts the lists and counts; O(places).
@@ -56,6 +58,7 @@ class Directory {
     std::uint64_t block = 0;
     std::atomic<PlaceState> state{PlaceState::empty};  // stored under the lock, read without it
     std::uint32_t readers = 0;
+    bool retired = false;
     std::uint32_t newer = kNone;  // LRU list, or the free list through `newer`
     std::uint32_t older = kNone;
     std::uint32_t next_in_bucket = kNone;
@@ -74,7 +77,8 @@ class Directory {
   void unlink(std::uint32_t place);
   void link_newest(std::uint32_t place);
   void free_place(std::uint32_t place);
-  std::uint32_t take_place();  // free, or of the oldest block not in use; kNone
+  void drop_block(std::uint32_t place);  // who holds it sees `failed`
+  std::uint32_t take_place();            // free, or of the oldest block not in use; kNone
 
   test::SharedArray<Entry> entries_;
   test::SharedArray<std::uint32_t> buckets_;

@@ -84,6 +84,28 @@ TEST(Directory, AFailedWriteIsSeenByItsReadersAndThenForgotten) {
   EXPECT_EQ(directory.plan(Blocks{1}).misses.size(), 1u);
 }
 
+// Every second place: held, being written, ready and free ones.
+TEST(Directory, WhatIsRetiredIsLostAndNotUsedAgain) {
+  Directory directory(8);
+  const Plan ready = directory.plan(Blocks{1, 2, 3, 4});
+  write_all(directory, ready);
+  const Plan reader = directory.plan(Blocks{1, 2});
+  const Plan writer = directory.plan(Blocks{5, 6});
+  directory.retire(1, 2);
+  directory.check_invariants();
+  release_all(directory, reader);
+  write_all(directory, writer);
+  directory.check_invariants();
+  const Plan after = directory.plan(Blocks{1, 2, 3, 4, 5, 6, 7, 8, 9});
+  for (const auto* list : {&after.hits, &after.misses}) {
+    for (const Placed& placed : *list) EXPECT_EQ(placed.place % 2, 0u);
+  }
+  EXPECT_EQ(after.hits.size(), 2u);
+  EXPECT_EQ(after.misses.size(), 2u);  // a free place, and that of 5, which nobody holds
+  EXPECT_EQ(after.skipped, 5u);
+  directory.check_invariants();
+}
+
 TEST(Directory, IsOneForAllProcesses) {
   Directory directory(64);
   constexpr int kProcesses = 4;

@@ -63,7 +63,8 @@ Engine::Engine(Replay& replay, std::uint32_t number)
       completion_fd_(value_of(client_.completion_fd(), "completion_fd")),
       next_(number) {
   for (std::uint32_t store = 0; store < replay.options.stores; ++store) {
-    stores_.push_back(value_of(client_.open_segment(store_name(store)), "open_segment"));
+    const std::string segment = replay.prefix + store_name(store);
+    stores_.push_back(value_of(client_.open_segment(segment), "open_segment"));
   }
 }
 

@@ -1,5 +1,5 @@
 // `tentq-bench replay`: a trace of LLM requests through Store and engine processes; this file
-// starts them, kills the daemon if asked to, and adds up.
+// starts them, has faults carried out if asked to, and adds up.
 #include <poll.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "tests/bench/commands.h"
 #include "tests/bench/orders.h"
+#include "tests/bench/replay/faults.h"
 #include "tests/bench/replay/lru.h"
 #include "tests/bench/replay/roles.h"
 #include "tests/bench/replay/setup.h"
@@ -38,14 +39,16 @@ constexpr char kFormulas[] =
     "  daemon_away        submits that found no daemon; their repeats are no retries\n"
     "  bytes              moved by transfers that completed\n"
     "  verify_errors      blocks READ with wrong bytes\n"
-    "  lost               blocks whose transfer ended otherwise than completed\n"
+    "  lost               blocks whose transfer ended otherwise than completed; reasons: why, "
+    "each\n"
+    "                     with its count\n"
     "  fg_p50_us fg_p99_us  of (last block of a READ call completed, by the daemon's clock, which "
     "is\n"
     "                     the host's - before its first submit); exact percentiles by nearest "
     "rank\n"
     "  gb_per_s           bytes / 1e9 / seconds; seconds: start to the end of the last request\n"
     "  late_p99_ms        of (request taken up - its arrival)\n"
-    "  outstanding_owners outstanding_bytes  in the daemon at the end\n"
+    "  outstanding_owners outstanding_bytes  in the daemons at the end\n"
     "  verdict            pass: blocks_read_vs_lru >= 0.95 and retries <= 5 % of the calls";
 
 constexpr double kLeastReadVsLru = 0.95;
@@ -77,31 +80,30 @@ void check_sizes(const ReplayOptions& options, const std::vector<TraceRequest>& 
 // All processes of one run, and the watch over them.
 class Run {
  public:
-  Run(Replay& replay, Host& host) : replay_(replay), host_(host), limit_(time_limit(replay)) {}
+  Run(Replay& replay, HostPair& hosts)
+      : replay_(replay), faults_(replay, hosts), limit_(time_limit(replay)) {}
 
   void start();
   void watch();
   void end_work();
   void end_stores();
   std::uint64_t flood_bytes() const { return flood_bytes_; }
-  std::uint32_t daemon_kills() const { return daemon_kills_; }
 
  private:
   std::uint64_t finished() const;
   void collect_ended(std::list<test::Role*>* running);
   std::uint64_t part_of_trace(std::uint64_t halves) const;
   void open_requests();
-  void kill_daemon_if_due(std::uint64_t done);
+  void have_faults(std::uint64_t done);
   void show(std::uint64_t done, std::int64_t now_ns);
 
   Replay& replay_;
-  Host& host_;
+  Faults faults_;
   const std::chrono::seconds limit_;
   std::list<test::Role> stores_;
   std::list<test::Role> engines_;
   std::list<test::Role> flood_;  // none or one
   std::uint64_t flood_bytes_ = 0;
-  std::uint32_t daemon_kills_ = 0;
   std::int64_t shown_ns_ = 0;
 };
 
@@ -140,9 +142,10 @@ void Run::watch() {
   while (!running.empty()) {
     collect_ended(&running);
     const std::uint64_t done = finished();
-    kill_daemon_if_due(done);
+    have_faults(done);
     show(done, now_ns());
   }
+  faults_.join();
 }
 
 void Run::collect_ended(std::list<test::Role*>* running) {
@@ -161,30 +164,29 @@ void Run::collect_ended(std::list<test::Role*>* running) {
   });
 }
 
-// Requests before this many halves of the stretch between two deaths, which come evenly.
+// Requests before this many halves of the stretch between two faults, which come evenly.
 std::uint64_t Run::part_of_trace(std::uint64_t halves) const {
-  return replay_.trace.size() * halves / (2 * (std::uint64_t{replay_.options.daemon_kills} + 1));
+  return replay_.trace.size() * halves / (2 * (faults_.count() + 1));
 }
 
-// Up to half a stretch behind the death that comes next: the requests before it are enough for
-// that death to become due.
+// Up to half a stretch behind the fault that comes next: the requests before it are enough for
+// that fault to become due.
 void Run::open_requests() {
-  const bool last = daemon_kills_ == replay_.options.daemon_kills;
-  const std::uint64_t until =
-      last ? replay_.trace.size() : part_of_trace(2 * std::uint64_t{daemon_kills_} + 3);
+  const bool last = faults_.done() == faults_.count();
+  const std::uint64_t until = last ? replay_.trace.size() : part_of_trace(2 * faults_.done() + 3);
   replay_.open_until[0].store(until, std::memory_order_release);
   for (std::uint32_t i = 0; i < replay_.options.engines; ++i) nudge(replay_, i);
 }
 
-void Run::kill_daemon_if_due(std::uint64_t done) {
-  if (daemon_kills_ == replay_.options.daemon_kills) return;
-  if (done < part_of_trace(2 * std::uint64_t{daemon_kills_} + 2)) return;
-  host_.daemon()->kill();
-  host_.daemon()->start();
-  ++daemon_kills_;
+void Run::have_faults(std::uint64_t done) {
+  faults_.join_if_due(now_ns());
+  if (faults_.done() == faults_.count()) return;
+  if (done < part_of_trace(2 * faults_.done() + 2)) return;
+  const std::string what = faults_.carry_out(stores_);
   open_requests();
   if (!replay_.options.quiet) {
-    std::fprintf(stderr, "replay: daemon killed and started again (%u)\n", daemon_kills_);
+    std::fprintf(stderr, "replay: %s (%zu of %zu)\n", what.c_str(), faults_.done(),
+                 faults_.count());
   }
 }
 
@@ -216,15 +218,49 @@ void Run::end_stores() {
   stop_all(stores);
 }
 
-// What the daemon has outstanding, once it is nothing or the time is over.
-nlohmann::json outstanding_at_end(const Host& host) {
+struct Outstanding {
+  std::uint64_t owners = 0;
+  std::uint64_t bytes = 0;
+  bool nothing() const { return owners == 0 && bytes == 0; }
+};
+
+// What the daemons have outstanding, once it is nothing or the time is over.
+Outstanding outstanding_at_end(const HostPair& hosts) {
   const std::int64_t until = now_ns() + kQuietLimitNs;
   for (;;) {
-    nlohmann::json outstanding = host.status().at("outstanding");
-    const bool nothing = outstanding.at("owners") == 0 && outstanding.at("bytes") == 0;
-    if (nothing || now_ns() > until) return outstanding;
+    Outstanding all;
+    for (const Host* host : {&hosts.clients(), &hosts.exporters()}) {
+      const nlohmann::json outstanding = host->status().at("outstanding");
+      all.owners += outstanding.at("owners").get<std::uint64_t>();
+      all.bytes += outstanding.at("bytes").get<std::uint64_t>();
+    }
+    if (all.nothing() || now_ns() > until) return all;
     ::poll(nullptr, 0, kLookEveryMs);
   }
+}
+
+// How many blocks were lost, by reason. A Store that was killed is lost to the engines; nothing
+// else explains a loss.
+struct Losses {
+  Json by_reason = Json::object();
+  bool explained = true;
+};
+
+Losses losses_of(const Replay& replay) {
+  Losses losses;
+  for (std::size_t i = 0; i < kReasons; ++i) {
+    std::uint64_t count = 0;
+    for (const EngineTotals& totals : replay.totals.span()) count += totals.reasons[i];
+    if (count == 0) continue;
+    const auto reason = static_cast<TaskReason>(i);
+    losses.by_reason[std::string(to_string(reason))] = count;
+    losses.explained = losses.explained && replay.options.store_kills > 0 &&
+                       (reason == TaskReason::peer_lost || reason == TaskReason::stale_handle);
+  }
+  for (const EngineTotals& totals : replay.totals.span()) {
+    losses.explained = losses.explained && totals.given_up == 0;
+  }
+  return losses;
 }
 
 std::vector<double> samples_of(std::span<const double> all) {
@@ -285,37 +321,44 @@ Json add_up(const Replay& replay, const LruTotals& lru) {
 Outcome run_replay(const CommonOptions& common, const ReplayOptions& options) {
   std::vector<TraceRequest> trace = read_trace_file(options.trace, options.requests);
   check_sizes(options, trace);
-  if (!common.socket.empty() && (options.daemon_kills > 0 || !options.policy.empty())) {
-    throw std::runtime_error("--kill-daemon and --policy need a private daemon");
-  }
+  check_faults(common, options);
   const LruTotals lru = exact_lru(trace, options.places_per_store() * options.stores);
   nlohmann::json config = nlohmann::json::object();
   if (!options.policy.empty()) config["policy"] = options.policy;
-  Host host(common, config);
+  HostPair hosts(common, options.hosts, config);
   Replay replay(options, std::move(trace), common.seed);
-  replay.socket = host.socket();
+  replay.socket = hosts.client_socket();
+  replay.store_socket = hosts.exporter_socket();
+  replay.prefix = hosts.segment("");
 
-  Run run(replay, host);
+  Run run(replay, hosts);
   run.start();
   run.watch();
   run.end_work();
-  const nlohmann::json outstanding = outstanding_at_end(host);
+  const Outstanding outstanding = outstanding_at_end(hosts);
+  const Losses losses = losses_of(replay);
   run.end_stores();
   replay.directory.check_invariants();
 
   Outcome outcome;
   outcome.figures = add_up(replay, lru);
-  outcome.figures["outstanding_owners"] = outstanding.at("owners");
-  outcome.figures["outstanding_bytes"] = outstanding.at("bytes");
-  outcome.figures["daemon_kills"] = run.daemon_kills();
+  outcome.figures["reasons"] = losses.by_reason;
+  outcome.figures["outstanding_owners"] = outstanding.owners;
+  outcome.figures["outstanding_bytes"] = outstanding.bytes;
+  outcome.figures["daemon_kills"] = options.daemon_kills;
+  outcome.figures["store_daemon_kills"] = options.store_daemon_kills;
+  outcome.figures["store_kills"] = options.store_kills;
+  outcome.figures["cut_s"] = static_cast<double>(options.cut_ns) / 1e9;
+  outcome.figures["transport"] = options.hosts.transport;
+  outcome.figures["namespaces"] = options.hosts.namespaces;
   if (options.flood > 0) outcome.figures["flood_bytes"] = run.flood_bytes();
-  outcome.correct = outcome.figures["verify_errors"] == 0 && outcome.figures["lost"] == 0 &&
-                    outcome.figures["requests"] == replay.trace.size() &&
-                    outstanding.at("owners") == 0 && outstanding.at("bytes") == 0;
+  outcome.correct = outcome.figures["verify_errors"] == 0 && losses.explained &&
+                    outcome.figures["requests"] == replay.trace.size() && outstanding.nothing();
   return outcome;
 }
 
 void add_options(CLI::App* command, ReplayOptions* options) {
+  add_host_choice(command, &options->hosts);
   command->add_option("--trace", options->trace, "File of requests, one JSON object a line")
       ->required()
       ->check(CLI::ExistingFile);
@@ -345,11 +388,7 @@ void add_options(CLI::App* command, ReplayOptions* options) {
       ->capture_default_str();
   command->add_option("--policy", options->policy, "Policy of the private daemon")
       ->check(CLI::IsMember({"direct", "fifo", "strict", "wdrr"}));
-  command
-      ->add_option("--kill-daemon", options->daemon_kills,
-                   "Kill the private daemon and start it again this often, evenly spread")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
+  add_fault_options(command, options);
   add_size(command, "--flood", &options->flood,
            "Another process keeps this many bytes outstanding as background")
       ->capture_default_str();

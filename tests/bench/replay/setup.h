@@ -2,17 +2,22 @@
 // Made before they are forked.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "shm/fd.h"
+#include "tests/bench/host_pair.h"
 #include "tests/bench/replay/directory.h"
 #include "tests/bench/replay/trace.h"
 #include "tests/support/role.h"
 
 namespace tentq::bench {
+
+// More than there are values of TaskReason.
+inline constexpr std::size_t kReasons = 32;
 
 struct ReplayOptions {
   std::string trace;
@@ -25,8 +30,12 @@ struct ReplayOptions {
   std::uint64_t engine_memory = std::uint64_t{512} << 20;  // of each engine
   std::uint32_t prefetch = 4;  // blocks of the next request that the look-ahead reads
   std::string policy;
-  std::uint32_t daemon_kills = 0;
-  std::uint64_t flood = 0;  // bytes outstanding of the flood process
+  HostChoice hosts;                      // tcp: engines at one, Stores at the other
+  std::uint32_t daemon_kills = 0;        // the engines' daemon
+  std::uint32_t store_daemon_kills = 0;  // the Stores'
+  std::uint32_t store_kills = 0;
+  std::uint64_t cut_ns = 0;  // the link between the hosts is cut once for so long; 0: never
+  std::uint64_t flood = 0;   // bytes outstanding of the flood process
   bool quiet = false;
 
   std::uint32_t places_per_store() const {
@@ -41,15 +50,17 @@ struct alignas(64) EngineTotals {
   std::uint64_t blocks_read = 0;
   std::uint64_t blocks_prefetched = 0;
   std::uint64_t blocks_written = 0;
-  std::uint64_t blocks_skipped = 0;  // new, but every place of the Stores was in use
-  std::uint64_t bytes = 0;           // moved by transfers that completed
-  std::uint64_t verify_errors = 0;   // blocks read with wrong bytes
-  std::uint64_t calls = 0;           // submits, repeats not counted
-  std::uint64_t rejected = 0;        // submits and owners refused for now
-  std::uint64_t retries = 0;         // repeated because of that
-  std::uint64_t away = 0;            // submits that found no daemon
-  std::uint64_t lost = 0;            // blocks whose transfer ended without success
-  std::int64_t last_ns = 0;          // end of its last request
+  std::uint64_t blocks_skipped = 0;               // new, but every place of the Stores was in use
+  std::uint64_t bytes = 0;                        // moved by transfers that completed
+  std::uint64_t verify_errors = 0;                // blocks read with wrong bytes
+  std::uint64_t calls = 0;                        // submits, repeats not counted
+  std::uint64_t rejected = 0;                     // submits and owners refused for now
+  std::uint64_t retries = 0;                      // repeated because of that
+  std::uint64_t away = 0;                         // submits that found no daemon
+  std::uint64_t lost = 0;                         // blocks whose transfer ended without success
+  std::array<std::uint64_t, kReasons> reasons{};  // of them, by TaskReason
+  std::uint64_t given_up = 0;                     // of them: refused for good at their submit
+  std::int64_t last_ns = 0;                       // end of its last request
 };
 
 inline constexpr double kNoSample = -1;
@@ -61,7 +72,9 @@ struct Replay {
   ReplayOptions options;
   std::vector<TraceRequest> trace;
   std::uint64_t seed;
-  std::string socket;
+  std::string socket;        // of the engines' daemon
+  std::string store_socket;  // of the Stores'
+  std::string prefix;        // of the address of a Store's segment, before its name
   Directory directory;
   test::SharedArray<EngineTotals> totals;                 // by engine
   test::SharedArray<double> foreground_us;                // by request; kNoSample: it read nothing
