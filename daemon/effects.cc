@@ -89,6 +89,7 @@ void Effects::carry_out_one(const core::Effect& effect, Time now) {
                      departures_.quiet(e.session);
                    }
                  },
+                 [&](const core::SendDemand&) { TENTQ_CHECK(false && "no lane has a receiver"); },
                  [&](const core::Drained&) { drained_ = true; },
              },
              effect);

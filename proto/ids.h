@@ -36,6 +36,8 @@ using RegionId = Id<struct RegionTag, std::uint32_t>;
 // An opened segment as the opening session names it (unique within the session, never reused).
 using SegmentHandle = Id<struct SegmentTag, std::uint32_t>;
 using LaneId = Id<struct LaneTag, std::uint16_t>;
+// A host whose memory data goes to, as the core numbers it; several lanes may name one.
+using ReceiverId = Id<struct ReceiverTag, std::uint16_t>;
 // A link to another host's daemon, as this host's daemon numbers it; never reused in its life.
 using LinkKey = Id<struct LinkTag, std::uint32_t>;
 // Index of the fairness key (by default uid + cgroup) that a session belongs to.

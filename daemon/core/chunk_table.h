@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "daemon/core/credits/sender.h"
 #include "daemon/core/event.h"
 #include "daemon/core/slab.h"
 #include "daemon/core/window.h"
@@ -21,6 +22,7 @@ struct ChunkRecord {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   ChunkMark mark;  // of its latest handing over
+  CreditMark credit;
   bool in_flight = false;
   bool cancel_untold = false;
 };

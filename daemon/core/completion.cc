@@ -19,6 +19,7 @@ void State::on(const ChunkEnded& event) {
   const bool moved = event.reason == Reason::none;
   const std::uint64_t bytes = moved ? length : std::min(event.bytes, length);
   take_from_flight(owner, length);
+  free_credit(owner, chunk, true);
   if (moved) {
     lanes_.sample(owner.lane, chunks_[chunk].mark, length, event.queued_elsewhere.count(), now_ns);
   }
@@ -42,11 +43,12 @@ void State::on(const ChunkEnded& event) {
 // The transport changed nothing and may take the chunk later. The lane pauses; of the chunks
 // refused in one go only the first counts as an attempt, because the others were never looked at.
 void State::on(const ChunkRefused& event) {
-  const std::uint32_t chunk = take_back(event.chunk);
+  const std::uint32_t chunk = take_back(event.chunk, false);
   if (chunk == kNone) return;
   const std::uint32_t index = event.chunk.owner.index;
   OwnerRecord& owner = owners[index];
   const bool first = lanes_.pause(owner.lane, now_ns);
+  receivers_.let_go(owner.lane);
   if (drop_of_draining(index, chunk)) return;
   const bool lost = lanes_[owner.lane].given_up;
   if (lost || (first && owner.refusals >= std::min(limits.retry_attempts, 255u))) {
@@ -61,7 +63,7 @@ void State::on(const ChunkRefused& event) {
 // The lane is away as a rule, and waits for its own reasons: nothing pauses, nothing is counted
 // against the owner.
 void State::on(const ChunkLost& event) {
-  const std::uint32_t chunk = take_back(event.chunk);
+  const std::uint32_t chunk = take_back(event.chunk, true);
   if (chunk == kNone) return;
   const std::uint32_t index = event.chunk.owner.index;
   if (drop_of_draining(index, chunk)) return;
@@ -75,7 +77,7 @@ void State::on(const ChunkLost& event) {
 }
 
 // The chunk is nobody's for a moment; kNone when none of that id is in flight.
-std::uint32_t State::take_back(const ChunkId& id) {
+std::uint32_t State::take_back(const ChunkId& id, bool handed_over) {
   const std::uint32_t chunk = find_chunk(id);
   if (chunk == kNone) {
     counters.stale_completions += 1;
@@ -84,6 +86,7 @@ std::uint32_t State::take_back(const ChunkId& id) {
   OwnerRecord& owner = owners[id.owner.index];
   counters.requeues += 1;
   take_from_flight(owner, chunks_[chunk].length);
+  free_credit(owner, chunk, handed_over);
   owner.in_flight -= 1;
   return chunk;
 }

@@ -11,14 +11,22 @@ namespace tentq::core {
 
 struct Core::Parts {
   State state;
-  Parts(const Limits& limits, const HardMaxima& maxima, Policy policy, std::uint64_t seed)
-      : state(limits, maxima, policy, seed) {}
+  Parts(const Limits& limits, const HardMaxima& maxima, Policy policy, std::uint64_t seed,
+        const CreditTerms& credits)
+      : state(limits, maxima, policy, seed, credits) {}
 };
 
-Core::Core(const Limits& limits, const HardMaxima& maxima, Policy policy, std::uint64_t seed) {
+Core::Core(const Limits& limits, const HardMaxima& maxima, Policy policy, std::uint64_t seed,
+           const CreditTerms& credits) {
   const std::string text = contradiction(limits, maxima);
   if (!text.empty()) throw std::invalid_argument(text);
-  parts_ = std::make_unique<Parts>(limits, maxima, policy, seed);
+  if (const std::string why = contradiction(credits.rules); !why.empty()) {
+    throw std::invalid_argument("credits." + why);
+  }
+  if (credits.receivers > kMaxLanes) {
+    throw std::invalid_argument("credits.receivers must be at most " + std::to_string(kMaxLanes));
+  }
+  parts_ = std::make_unique<Parts>(limits, maxima, policy, seed, credits);
 }
 Core::~Core() = default;
 
@@ -102,6 +110,10 @@ ClassTotals Core::class_totals(ClassId cls) const {
 LaneTotals Core::lane_totals(LaneId lane) const {
   if (lane.value() >= parts_->state.maxima.lanes) return {};
   return parts_->state.lane_totals(lane.value());
+}
+ReceiverTotals Core::receiver_totals(ReceiverId receiver, CreditPool pool) const {
+  if (receiver.value() >= parts_->state.receiver_count()) return {};
+  return parts_->state.receiver_totals(receiver.value(), pool);
 }
 SessionTotals Core::session_totals(SessionId session) const {
   if (session.value() >= parts_->state.maxima.sessions) return {};

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/core/credits/sender.h"
 #include "daemon/core/effect.h"
 #include "daemon/core/event.h"
 #include "daemon/core/limits.h"
@@ -52,6 +53,7 @@ enum class WaitCause : std::uint8_t {
   none,           // it is in flight
   route,          // its segment is not reachable yet, or not any more
   window,         // its lane's window is full
+  receiver,       // the host that its data goes to has no room for it
   class_cap,      // its class has as much in flight on the lane as it may have
   reserve,        // what is left of the window is kept for other classes
   client_cap,     // its client has as much in flight as it may have
@@ -76,6 +78,9 @@ struct Explanation {
   std::uint64_t client_in_flight_bytes = 0;  // of its client, on all lanes
   std::uint64_t client_cap_bytes = 0;        // 0 = none
   std::uint64_t aging_owed_bytes = 0;        // go on its lane before an old head may
+  ReceiverId receiver;                       // invalid: no credit is asked for
+  std::uint64_t receiver_room_bytes = 0;     // of its pool, that may go now
+  std::uint64_t receiver_need_bytes = 0;     // that its next chunk lacks room for; 0 = it does not
   Time not_before{};                         // end of a backoff or of the route budget
 };
 
@@ -96,7 +101,8 @@ struct LaneTotals {
   std::uint64_t window_bytes = 0;
   std::uint32_t window_chunks = 0;
   std::uint64_t chunk_bytes = 0;
-  bool away = false;  // the way to its host is broken
+  bool away = false;    // the way to its host is broken
+  ReceiverId receiver;  // whose memory its data goes to; invalid: no credit is asked for
   // What the window has learnt; 0 = not known yet.
   bool adaptive = false;
   std::uint64_t floor_bytes = 0;
@@ -104,6 +110,23 @@ struct LaneTotals {
   Duration target_latency{0};  // the window shrinks above it
   std::uint64_t rate_bytes_per_s = 0;
   std::uint64_t low_rate_bytes_per_s = 0;  // what deadlines are measured by
+};
+// One pool of a receiver, as this host knows it. limit, sent and freed are of the credit's life.
+struct ReceiverTotals {
+  CreditState state = CreditState::legacy;
+  std::uint64_t limit = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t freed = 0;
+  std::uint64_t uncredited = 0;  // in flight beside it
+  std::uint64_t room = 0;        // that may go now
+  std::uint64_t window = 0;      // in flight when nothing is heard of it
+  std::uint64_t wanted = 0;      // queued, and kept for what comes soon
+  std::uint64_t need = 0;        // of the next chunk, that lacks room; 0 = it does not
+  std::uint32_t life = 0;
+  std::uint64_t epoch = 0;  // of the receiver
+  std::uint64_t dropped_grants = 0;
+
+  std::uint64_t in_flight() const { return uncredited + (sent - freed); }
 };
 struct SessionTotals {
   Amounts outstanding;
@@ -123,11 +146,19 @@ struct Counters {
   std::array<std::uint64_t, kReasonCount> rejected{};  // owners refused at admission, by Reason
 };
 
+// Credit that is asked of receivers.
+struct CreditTerms {
+  CreditRules rules;
+  std::uint64_t epoch = 0;      // of this host, as receivers know it
+  std::uint32_t receivers = 0;  // most that lanes may name; their ids are below it
+};
+
 class Core {
  public:
   // Throws std::invalid_argument, naming the limit, when limits contradict each other or the
-  // maxima.
-  Core(const Limits& limits, const HardMaxima& maxima, Policy policy, std::uint64_t seed);
+  // maxima, or the rules of credit each other.
+  Core(const Limits& limits, const HardMaxima& maxima, Policy policy, std::uint64_t seed,
+       const CreditTerms& credits = {});
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
@@ -161,6 +192,7 @@ class Core {
   bool draining() const;
   ClassTotals class_totals(ClassId cls) const;
   LaneTotals lane_totals(LaneId lane) const;
+  ReceiverTotals receiver_totals(ReceiverId receiver, CreditPool pool) const;
   SessionTotals session_totals(SessionId session) const;
   // The limit that leaves no room for so much more in a session's class, however credit is shared
   // out; none when there is room, or will be without anything ending. O(sessions).

@@ -6,8 +6,7 @@ namespace tentq::core {
 
 std::optional<Effect> State::dispatch() {
   LeafKey key;
-  if (leaves_.filled_classes() == 0) return std::nullopt;
-  while (!chunks_.full() && picker_.pick(now_ns, &key)) {
+  while (leaves_.filled_classes() != 0 && !chunks_.full() && picker_.pick(now_ns, &key)) {
     const std::uint32_t index = leaves_.leaf(key).head;
     const OwnerRecord& owner = owners[index];
     const std::uint64_t length = next_length(index);
@@ -21,17 +20,20 @@ std::optional<Effect> State::dispatch() {
       for (std::uint32_t c = 1; c < kMaxClasses; ++c) {
         leaves_.lanes_of(c, owner.client).for_each([this](std::uint32_t l) {
           lanes_.drop_holds(l);
+          receivers_.let_go(l);
         });
       }
       leaves_.hide(owner.client);
-    } else {
+    } else if (lanes_[key.lane].receiver == kNoReceiver ||
+               receivers_.admit(key.lane, owner.internal(), length, now_ns)) {
       return hand_over(index, key, length);
     }
   }
-  return std::nullopt;
+  return lanes_.touched_receivers().empty() ? std::nullopt : tell_demand();
 }
 
-// `direct` hands over everything at once, in 64 pieces, or in as many as another host takes.
+// `direct` hands over everything at once, in 64 pieces, or in as many as another host takes; to
+// that host no more than it has room for.
 std::uint64_t State::chunk_length(const OwnerRecord& owner, std::uint64_t left) const {
   constexpr std::uint64_t kMostPieces = 64;
   constexpr std::uint64_t kLargestPiece = 16u << 20;
@@ -40,7 +42,10 @@ std::uint64_t State::chunk_length(const OwnerRecord& owner, std::uint64_t left) 
     return owner.internal() ? std::min(left, most)
                             : std::min({left, most, client_caps_.most(owner.client)});
   }
-  return std::min(left, std::max(most, std::min(owner.length / kMostPieces + 1, kLargestPiece)));
+  const std::uint64_t piece =
+      std::max(most, std::min(owner.length / kMostPieces + 1, kLargestPiece));
+  const bool takes_credit = lanes_[owner.lane].receiver != kNoReceiver;
+  return std::min({left, piece, takes_credit ? receivers_.rules().chunk_bytes : piece});
 }
 
 std::uint64_t State::next_length(std::uint32_t index) const {
@@ -79,6 +84,9 @@ std::optional<Effect> State::hand_over(std::uint32_t index, const LeafKey& key,
   if (owner.dispatched_ns == 0) owner.dispatched_ns = std::max<std::int64_t>(1, now_ns);
   unqueue_bytes(owner, length);
   lanes_.hand_over(owner.lane, length, now_ns, &chunks_[chunk].mark);
+  if (lanes_[owner.lane].receiver != kNoReceiver) {
+    chunks_[chunk].credit = receivers_.consume(owner.lane, owner.internal(), length, now_ns);
+  }
   put_in_flight(owner, length);
   counters.dispatched_chunks += 1;
   picker_.pay(key, length);
@@ -121,14 +129,26 @@ void State::take_from_flight(const OwnerRecord& owner, std::uint64_t bytes) {
   }
 }
 
+// `handed_over`: it was with a transport, and is quiet now.
+void State::free_credit(const OwnerRecord& owner, std::uint32_t index, bool handed_over) {
+  if (lanes_[owner.lane].receiver == kNoReceiver) return;
+  const ChunkRecord& chunk = chunks_[index];
+  if (handed_over) {
+    receivers_.freed(owner.lane, owner.internal(), chunk.credit, chunk.length, now_ns);
+  } else {
+    receivers_.roll_back(owner.lane, owner.internal(), chunk.credit, chunk.length, now_ns);
+  }
+}
+
 void State::let_client_go(std::uint32_t client) {
   client_caps_.let_go(client);
   leaves_.show(client);
 }
 
-// Another chunk may be the next of its lane or client.
+// Another chunk may be the next of its lane, receiver or client.
 void State::drop_holds(const OwnerRecord& owner) {
   lanes_.drop_holds(owner.lane);
+  receivers_.let_go(owner.lane);
   if (!owner.internal() && client_caps_.is_held(owner.client)) let_client_go(owner.client);
 }
 

@@ -78,10 +78,16 @@ struct ReclaimCredit {
 struct SessionQuiet {
   SessionId session;
 };
+// Tell a receiver what waits for it, and answer with GrantReceived when it grants. The header is
+// the shell's to fill. It may be lost: another one follows.
+struct SendDemand {
+  ReceiverId receiver;
+  PeerDemand demand;
+};
 struct Drained {};
 
 using Effect = std::variant<DispatchChunk, OwnerEnded, OwnerAdmitted, RaiseCredit, ReclaimCredit,
-                            CancelChunk, ResolveRoute, SessionQuiet, Drained>;
+                            CancelChunk, ResolveRoute, SessionQuiet, SendDemand, Drained>;
 
 // An effect to be filled in where it is returned. A copy of what was only just written in smaller
 // pieces has to wait for them.

@@ -9,6 +9,7 @@
 #include "proto/cell.h"
 #include "proto/classes.h"
 #include "proto/ids.h"
+#include "proto/peer.h"
 #include "proto/session_layout.h"
 #include "proto/status.h"
 #include "proto/units.h"
@@ -142,6 +143,9 @@ struct LaneOpened {
   std::uint32_t window_chunks = 0;
   std::uint64_t chunk_bytes = 0;  // S; 0: by the lane's rate
   WindowRules rules{};
+  // The host whose memory its data goes to: chunks take its credit, too. Invalid: none does.
+  // Another one than before only while nothing of the lane is in flight.
+  ReceiverId receiver{};
 };
 // The same route. What is in flight stays there, also beyond a smaller window.
 struct LaneWindowChanged {
@@ -172,16 +176,28 @@ struct LanePressure {
   PressureKind kind = PressureKind::saturated;
   std::uint64_t recommended_bytes = 0;  // of `recommended`
 };
+// A HELLO of a receiver, this host itself among them. Of another epoch than before it voids all
+// credit; the same one changes nothing. There is no room before the first.
+struct ReceiverConnected {
+  ReceiverId receiver;
+  std::uint64_t epoch = 0;
+  bool speaks_credits = false;
+};
+// A receiver's answer to SendDemand. What is not of its last epoch and life changes nothing.
+struct GrantReceived {
+  ReceiverId receiver;
+  PeerGrant grant;
+};
 struct DrainRequested {};  // admits nothing more; Drained follows when nothing is left
 struct ResumeRequested {};
 // Ends everything that is queued as canceled (shutdown) and lets chunks drain.
 struct ShutdownRequested {};
 struct Tick {};
 
-using Event =
-    std::variant<Submitted, ChunkEnded, ChunkRefused, ChunkLost, CancelRequested, RouteResolved,
-                 RouteFailed, CreditConsumed, CreditWanted, SessionOpened, SessionClosed,
-                 ClientChanged, LaneOpened, LaneWindowChanged, LaneAway, LaneBack, LanePressure,
-                 DrainRequested, ResumeRequested, ShutdownRequested, Tick>;
+using Event = std::variant<Submitted, ChunkEnded, ChunkRefused, ChunkLost, CancelRequested,
+                           RouteResolved, RouteFailed, CreditConsumed, CreditWanted, SessionOpened,
+                           SessionClosed, ClientChanged, LaneOpened, LaneWindowChanged, LaneAway,
+                           LaneBack, LanePressure, ReceiverConnected, GrantReceived, DrainRequested,
+                           ResumeRequested, ShutdownRequested, Tick>;
 
 }  // namespace tentq::core

@@ -89,6 +89,9 @@ std::optional<Time> State::next_deadline() const {
        {wheel_.next_ns(), lanes_.next_resume_ns(), lanes_.next_give_up_ns(), credit_.next_ns()}) {
     if (when != 0 && (first == 0 || when < first)) first = when;
   }
+  if (receivers_.next_ns() != kNever_ns && (first == 0 || receivers_.next_ns() < first)) {
+    first = receivers_.next_ns();
+  }
   if (first == 0) return std::nullopt;
   return time_from_ns(first);
 }

@@ -44,6 +44,13 @@ Explanation State::explain(std::uint32_t index) const {
   }
   if (owner.lane == LaneId::kInvalid) return explanation;
   const Lane& lane = lanes_[owner.lane];
+  if (lane.receiver != kNoReceiver) {
+    const ReceiverTotals totals =
+        receiver_totals(lane.receiver, owner.internal() ? CreditPool::internal : CreditPool::user);
+    explanation.receiver = ReceiverId{lane.receiver};
+    explanation.receiver_room_bytes = totals.room;
+    explanation.receiver_need_bytes = totals.need;
+  }
   explanation.lane_in_flight_bytes = lane.in_flight_bytes;
   explanation.lane_window_bytes =
       lane.window_bytes + (owner.cls == kForeground ? lane.foreground_room : 0);
@@ -97,6 +104,7 @@ WaitCause State::wait_cause(const OwnerRecord& owner, std::uint32_t index) const
 // Why the head of a leaf would not fit into its lane; none if it would.
 WaitCause State::lane_cause(const OwnerRecord& owner) const {
   const Lane& lane = lanes_[owner.lane];
+  if (owner.internal() ? lane.internal_dry : lane.dry) return WaitCause::receiver;
   if (lanes_.ignores_windows()) return WaitCause::none;
   if (owner.internal()) {
     const std::uint64_t need = std::max<std::uint64_t>(1, lane.internal_need);
@@ -163,12 +171,33 @@ LaneTotals State::lane_totals(std::uint32_t index) const {
           lane.window_chunks,
           lane.chunk_bytes,
           lane.away,
+          ReceiverId{lane.receiver},
           window.adaptive(),
           window.floor_bytes(),
           Duration{window.base_ns()},
           Duration{window.target_ns()},
           static_cast<std::uint64_t>(window.rate_bytes_per_s()),
           static_cast<std::uint64_t>(window.low_rate(now_ns) * 1e9)};
+}
+
+ReceiverTotals State::receiver_totals(std::uint32_t index, CreditPool which) const {
+  const bool internal = which == CreditPool::internal;
+  const Receivers::Pool& pool = receivers_[index].pools[internal ? 1 : 0];
+  CreditSender credit = pool.credit;  // time goes on in it when its room is asked for
+  ReceiverTotals totals;
+  totals.room = credit.room(now_ns);
+  totals.state = credit.state();
+  totals.limit = credit.limit();
+  totals.sent = credit.sent();
+  totals.freed = credit.freed();
+  totals.uncredited = credit.uncredited();
+  totals.window = credit.stale_window();
+  totals.wanted = Receivers::sum_of(receivers_.want_of(index, internal, now_ns));
+  totals.need = pool.need;
+  totals.life = credit.life();
+  totals.epoch = credit.receiver_epoch();
+  totals.dropped_grants = credit.dropped_grants();
+  return totals;
 }
 
 SessionTotals State::session_totals(std::uint32_t index) const {

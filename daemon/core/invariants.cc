@@ -13,6 +13,7 @@ struct State::Sums {
   std::vector<Amounts> of_credit;        // [session][class]
   std::vector<std::uint64_t> of_client;  // bytes of users in flight
   std::vector<std::uint64_t> of_lane;    // [lane][class]: the same
+  std::vector<std::uint64_t> credited;   // [receiver][pool]: in flight on credit of this life
   std::uint32_t chunks = 0;
   std::uint32_t in_wheel = 0;
   std::uint32_t live = 0;
@@ -41,7 +42,15 @@ void State::check_owner(std::uint32_t index, Sums* sums) const {
   const std::uint32_t returned_list = has_returned ? owners.extras(index).returned : kNone;
   const std::uint64_t returned = check_chunks(index, returned_list, false);
   std::uint32_t count = 0;
-  for (std::uint32_t c = owner.chunks; c != kNone; c = chunks_[c].next) count += 1;
+  for (std::uint32_t c = owner.chunks; c != kNone; c = chunks_[c].next) {
+    count += 1;
+    const std::uint16_t receiver = lanes_[owner.lane].receiver;
+    if (receiver == kNoReceiver) continue;
+    const std::uint32_t pool = owner.internal() ? 1 : 0;
+    if (chunks_[c].credit.life == receivers_[receiver].pools[pool].credit.life()) {
+      sums->credited[receiver * Receivers::kPools + pool] += chunks_[c].length;
+    }
+  }
   TENTQ_CHECK(count == owner.in_flight && has_returned == (returned_list != kNone));
   for (std::uint32_t c = returned_list; c != kNone; c = chunks_[c].next) sums->chunks += 1;
   sums->chunks += count;
@@ -162,7 +171,8 @@ void State::check_flight(const Sums& sums) const {
       reserved += lane.classes[c].reserve;
       TENTQ_CHECK(lane.held || lane.classes[c].need == 0);
     }
-    TENTQ_CHECK(!lane.away || lane.ready == 0);
+    TENTQ_CHECK(!(lane.away || lane.dry) || lane.ready == 0);
+    TENTQ_CHECK(lane.receiver != kNoReceiver || !(lane.dry || lane.internal_dry));
     TENTQ_CHECK(!lane.given_up || (lane.away && lane.queued_owners == 0));
     TENTQ_CHECK(lanes_.able().has(l) == ((lane.wanted & lane.ready) != 0));
     TENTQ_CHECK(bytes == lane.in_flight_bytes && reserved == lane.reserved);
@@ -208,6 +218,7 @@ void State::check_invariants() const {
   sums.of_credit.resize(sessions_.count() * kMaxClasses);
   sums.of_client.resize(maxima.clients);
   sums.of_lane.resize(maxima.lanes * kMaxClasses);
+  sums.credited.resize(receivers_.count() * Receivers::kPools);
   for (std::uint32_t i = 0; i < owners.high_water(); ++i) {
     if (is_live(owners[i].state)) check_owner(i, &sums);
   }
@@ -221,9 +232,26 @@ void State::check_invariants() const {
   check_sums(sums);
   check_leaves();
   check_flight(sums);
+  check_credits(sums);
   accounts_.check();
   credit_.check();
   check_sessions(sums);
+}
+
+// What is on credit is what was sent and not freed; nobody waits for room that there is.
+void State::check_credits(const Sums& sums) const {
+  receivers_.check();
+  for (std::uint32_t r = 0; r < receivers_.count(); ++r) {
+    for (const CreditPool pool : {CreditPool::user, CreditPool::internal}) {
+      const ReceiverTotals totals = receiver_totals(r, pool);
+      const std::size_t at = r * Receivers::kPools + static_cast<std::size_t>(pool);
+      // receiver_totals() may have ended a life that this object has not looked at yet.
+      if (totals.life == receivers_[r].pools[static_cast<std::size_t>(pool)].credit.life()) {
+        TENTQ_CHECK(sums.credited[at] == totals.sent - totals.freed);
+      }
+      TENTQ_CHECK(totals.need == 0 || totals.need > totals.room);
+    }
+  }
 }
 
 // Every session's charges and promises, per class, add up to those of its levels.

@@ -8,10 +8,14 @@
 
 #include "daemon/core/amounts.h"
 #include "proto/classes.h"
+#include "proto/ids.h"
 
 namespace tentq::core {
 
 inline constexpr std::uint32_t kForeground = static_cast<std::uint32_t>(ClassId::foreground);
+
+// In a lane: nobody's credit is asked for.
+inline constexpr std::uint16_t kNoReceiver = ReceiverId::kInvalid;
 
 struct ClassOnLane {
   std::uint64_t in_flight = 0;
@@ -43,6 +47,8 @@ struct Lane {
   bool held = false;                  // something needs more room than there is
   bool learns = false;                // its window measures chunks
   bool away = false;                  // the way to its host is broken
+  bool dry = false;                   // its receiver has no room for what users would send next
+  bool internal_dry = false;          // nor for internal work
   bool given_up = false;              // and the route budget is spent: nothing may wait for it
   std::int64_t paused_until_ns = 0;   // 0 = not paused
   std::uint64_t queued_owners = 0;    // with something to hand over
@@ -51,7 +57,8 @@ struct Lane {
   std::uint64_t internal_bytes = 0;   // part of in_flight_bytes
   std::uint32_t internal_chunks = 0;  // part of in_flight_chunks
   std::int64_t away_since_ns = 0;
-  std::uint32_t pauses = 0;  // in a row, without a chunk that ended well
+  std::uint32_t pauses = 0;              // in a row, without a chunk that ended well
+  std::uint16_t receiver = kNoReceiver;  // whose memory its data goes to
   std::uint64_t internal_need = 0;
   std::array<ClassOnLane, kMaxClasses> classes{};  // of users; of internal work `queued` alone
 

@@ -5,8 +5,13 @@
 
 namespace tentq::core {
 
-Lanes::Lanes(std::uint32_t count, const Limits* limits, std::uint64_t seed)
-    : limits_(limits), lanes_(count), windows_(count), random_(seed) {
+Lanes::Lanes(std::uint32_t count, const Limits* limits, std::uint64_t seed,
+             std::uint64_t credit_chunk_bytes)
+    : limits_(limits),
+      lanes_(count),
+      windows_(count),
+      credit_chunk_bytes_(credit_chunk_bytes),
+      random_(seed) {
   away_.reserve(count);
 }
 
@@ -26,6 +31,16 @@ void Lanes::reshape(LaneId id, const WindowShape& shape, std::uint32_t window_ch
   follow_window(id.value());
 }
 
+void Lanes::name_receiver(std::uint32_t index, std::uint16_t receiver) {
+  Lane& lane = lanes_[index];
+  if (lane.receiver == receiver) return;
+  TENTQ_CHECK(lane.in_flight_chunks == 0);
+  touch_receiver(index);
+  lane.receiver = receiver;
+  lane.dry = lane.internal_dry = false;
+  touch_receiver(index);
+}
+
 void Lanes::press(LaneId id, PressureKind kind, std::uint64_t recommended_bytes,
                   std::int64_t now_ns) {
   windows_[id.value()].press(kind, recommended_bytes, now_ns);
@@ -38,6 +53,10 @@ void Lanes::follow_window(std::uint32_t index) {
   lane.window_bytes = window.bytes();
   lane.chunk_bytes = window.chunk_bytes();
   lane.largest_chunk = std::min({lane.chunk_bytes, lane.window_bytes, std::uint64_t{1} << 40});
+  // A receiver is only sure to have room for one of that length.
+  if (lane.receiver != kNoReceiver) {
+    lane.largest_chunk = std::min(lane.largest_chunk, credit_chunk_bytes_);
+  }
   follow_learning(index);
   share_window(index);
 }
@@ -90,8 +109,8 @@ LaneSet Lanes::ready_for_internal(const LaneSet& lanes) const {
   lanes.for_each([this, &ready](std::uint32_t index) {
     const Lane& lane = lanes_[index];
     const std::uint64_t need = std::max<std::uint64_t>(1, lane.internal_need);
-    if (lane.open && !lane.away && lane.paused_until_ns == 0 && fits(index, need, kInternalClass))
-      ready.add(index);
+    const bool closed = !lane.open || lane.away || lane.internal_dry;
+    if (!closed && lane.paused_until_ns == 0 && fits(index, need, kInternalClass)) ready.add(index);
   });
   return ready;
 }

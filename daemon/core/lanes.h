@@ -16,7 +16,9 @@ namespace tentq::core {
 
 class Lanes {
  public:
-  Lanes(std::uint32_t count, const Limits* limits, std::uint64_t seed);
+  // `credit_chunk_bytes`: longest chunk that takes a receiver's credit.
+  Lanes(std::uint32_t count, const Limits* limits, std::uint64_t seed,
+        std::uint64_t credit_chunk_bytes);
 
   // A lane with a new route; other bounds for an open one. The windows must be above zero.
   void open(LaneId lane, const WindowShape& shape, std::uint32_t window_chunks,
@@ -38,6 +40,7 @@ class Lanes {
   void want(std::uint32_t index, std::uint32_t classes) {
     lanes_[index].wanted = static_cast<std::uint8_t>(classes);
     follow_ready(index);
+    touch_receiver(index);
   }
   // Lanes that take a chunk of a class that wants them: with room for the next one, and not paused.
   const LaneSet& able() const { return able_; }
@@ -129,6 +132,22 @@ class Lanes {
   // When the next budget is spent; 0 = no lane is away that was not given up.
   std::int64_t next_give_up_ns() const;
 
+  // Its data goes to another host, or to none that is asked; only while nothing is in flight.
+  void name_receiver(std::uint32_t lane, std::uint16_t receiver);
+  // Whether its receiver has room for what users, or internal work, would send next.
+  void set_dry(std::uint32_t lane, bool internal, bool dry) {
+    (internal ? lanes_[lane].internal_dry : lanes_[lane].dry) = dry;
+    refresh(lane);
+  }
+  // Receivers with something new in the queues or in flight of their lanes; the first of them, and
+  // that it was looked at.
+  void touch_receiver(std::uint32_t lane) {
+    if (lanes_[lane].receiver != kNoReceiver) touched_receivers_.add(lanes_[lane].receiver);
+  }
+  void touch(std::uint32_t receiver) { touched_receivers_.add(receiver); }
+  void untouch(std::uint32_t receiver) { touched_receivers_.remove(receiver); }
+  const LaneSet& touched_receivers() const { return touched_receivers_; }
+
   // A refusal: pauses the lane, twice as long as the last time. False if it pauses already.
   bool pause(std::uint32_t lane, std::int64_t now_ns);
   void chunk_ended_well(std::uint32_t lane) { lanes_[lane].pauses = 0; }
@@ -146,7 +165,7 @@ class Lanes {
   void refresh(std::uint32_t index) {
     Lane& lane = lanes_[index];
     std::uint8_t ready = 0;
-    if (lane.open && !lane.away && lane.paused_until_ns == 0) {
+    if (lane.open && !(lane.away | lane.dry) && lane.paused_until_ns == 0) {
       ready = ignore_windows_ ? kClientClassMask : lane.classes_with_room();
     }
     if (ready == lane.ready) return;
@@ -170,6 +189,8 @@ class Lanes {
   std::vector<Lane> lanes_;
   std::vector<LaneWindow> windows_;  // of the same lanes
   LaneSet able_;
+  LaneSet touched_receivers_;
+  std::uint64_t credit_chunk_bytes_;
   bool ignore_windows_ = false;
   bool classes_count_ = true;
   bool measures_all_ = false;

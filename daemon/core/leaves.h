@@ -125,14 +125,17 @@ class Leaves {
   // Every leaf of the class that is not empty.
   template <class Use>
   void for_each_leaf(std::uint32_t cls, const Use& use) const {
-    for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
-      for_each_client(cls, lane, [&](std::uint32_t client) {
-        sessions_filled_.for_each(row(cls, client), [&](std::uint32_t session) {
-          const LeafKey key{cls, client, session, lane};
-          if (leaf(key).count != 0) use(key);
-        });
+    for (std::uint32_t lane = 0; lane < lanes_; ++lane) for_each_leaf(cls, lane, use);
+  }
+  // The same on one lane.
+  template <class Use>
+  void for_each_leaf(std::uint32_t cls, std::uint32_t lane, const Use& use) const {
+    for_each_client(cls, lane, [&](std::uint32_t client) {
+      sessions_filled_.for_each(row(cls, client), [&](std::uint32_t session) {
+        const LeafKey key{cls, client, session, lane};
+        if (leaf(key).count != 0) use(key);
       });
-    }
+    });
   }
 
   // From those who choose among users; internal work is never hidden.

@@ -5,12 +5,14 @@
 
 namespace tentq::core {
 
-State::State(const Limits& given, const HardMaxima& most, Policy policy, std::uint64_t seed)
+State::State(const Limits& given, const HardMaxima& most, Policy policy, std::uint64_t seed,
+             const CreditTerms& credits)
     : limits(given),
       maxima(most),
       owners(owner_capacity(most)),
       chunks_(std::max(most.owners, kLeastChunks)),
-      lanes_(most.lanes, &limits, seed),
+      lanes_(most.lanes, &limits, seed, credits.rules.chunk_bytes),
+      receivers_(credits, &lanes_),
       leaves_(most, owner_capacity(most), &owners, &lanes_),
       picker_(most, &leaves_, &lanes_, &owners),
       client_caps_(most.clients),
@@ -33,6 +35,7 @@ void State::set_policy(Policy policy) {
   const LeafLayout layout = by_arrival ? LeafLayout::by_arrival : LeafLayout::by_client;
   // Nobody is held by rules that are no longer in force.
   let_all_clients_go();
+  receivers_.let_all_go();
   if (layout != leaves_.layout()) {
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < owners.high_water(); ++i) {
@@ -58,6 +61,7 @@ void State::apply_limits(const Limits& given) {
   credit_.limits_changed();
   picker_.set_limits(limits);
   lanes_.follow_limits();
+  receivers_.let_all_go();
   lanes_.measure_all(limits.deadline_mode != DeadlineMode::off);
   leaves_.count_bytes(limits.deadline_mode != DeadlineMode::off);
   let_all_clients_go();

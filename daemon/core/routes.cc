@@ -1,4 +1,4 @@
-// Lanes, and owners whose lane is not known yet.
+// Lanes, the hosts that they lead to, and owners whose lane is not known yet.
 #include "daemon/core/state.h"
 
 namespace tentq::core {
@@ -11,6 +11,8 @@ constexpr std::uint32_t kMostGivenUp = 1024;
 
 void State::on(const LaneOpened& event) {
   const WindowShape shape{event.window_bytes, event.chunk_bytes, event.rules};
+  TENTQ_CHECK(event.lane.value() < lanes_.count());
+  receivers_.name(event.lane.value(), event.receiver);
   lanes_.open(event.lane, shape, event.window_chunks, now_ns);
 }
 
@@ -21,11 +23,23 @@ void State::on(const LaneWindowChanged& event) {
 }
 
 void State::on(const LaneAway& event) {
-  if (lanes_.is_open(event.lane)) lanes_.leave(event.lane.value(), now_ns);
+  if (!lanes_.is_open(event.lane)) return;
+  // What it waits for is not asked for any more: others of its receiver would wait for ever.
+  if (lanes_.leave(event.lane.value(), now_ns)) receivers_.let_go(event.lane.value());
 }
 
 void State::on(const LaneBack& event) {
-  if (lanes_.is_open(event.lane)) lanes_.come_back(event.lane.value());
+  if (!lanes_.is_open(event.lane)) return;
+  lanes_.come_back(event.lane.value());
+  lanes_.touch_receiver(event.lane.value());
+}
+
+void State::on(const ReceiverConnected& event) {
+  receivers_.connect(event.receiver, event.epoch, event.speaks_credits, now_ns);
+}
+
+void State::on(const GrantReceived& event) {
+  receivers_.take_grant(event.receiver, event.grant, now_ns);
 }
 
 // Ends what waits for lanes whose way has been broken for too long. Returns whether more is to end.

@@ -17,6 +17,7 @@
 #include "daemon/core/leaves.h"
 #include "daemon/core/owner_table.h"
 #include "daemon/core/picker.h"
+#include "daemon/core/receivers.h"
 #include "daemon/core/rings.h"
 #include "daemon/core/sessions.h"
 #include "daemon/core/tallies.h"
@@ -26,7 +27,8 @@ namespace tentq::core {
 
 class State {
  public:
-  State(const Limits& limits, const HardMaxima& maxima, Policy policy, std::uint64_t seed);
+  State(const Limits& limits, const HardMaxima& maxima, Policy policy, std::uint64_t seed,
+        const CreditTerms& credits);
 
   // Events; one file each group.
   void on(const Submitted& event);          // admission.cc
@@ -46,6 +48,8 @@ class State {
   void on(const LaneAway& event);           // routes.cc
   void on(const LaneBack& event);           // routes.cc
   void on(const LanePressure& event);       // routes.cc
+  void on(const ReceiverConnected& event);  // routes.cc
+  void on(const GrantReceived& event);      // routes.cc
   void on(const DrainRequested& event);     // drain.cc
   void on(const ResumeRequested& event);    // drain.cc
   void on(const ShutdownRequested& event);  // drain.cc
@@ -55,6 +59,7 @@ class State {
   void advance(Time now) {
     now_ns = std::max(now_ns, to_ns(now));
     lanes_.advance(now_ns);
+    receivers_.advance(now_ns);
     more_to_do_ =
         (wheel_.is_due(now_ns) && expire_some()) || (sessions_.purging() != 0 && purge_some());
     if (lanes_.next_to_give_up(now_ns) != kNone) more_to_do_ = give_up_some() || more_to_do_;
@@ -78,6 +83,8 @@ class State {
   Explanation explain(std::uint32_t owner) const;
   ClassTotals class_totals(std::uint32_t cls) const;
   LaneTotals lane_totals(std::uint32_t lane) const;
+  ReceiverTotals receiver_totals(std::uint32_t receiver, CreditPool pool) const;
+  std::uint32_t receiver_count() const { return receivers_.count(); }
   SessionTotals session_totals(std::uint32_t session) const;
   LimitLevel full_level(SessionId id, ClassId cls, const Amounts& wanted) const;  // admission.cc
 
@@ -159,6 +166,7 @@ class State {
   std::uint32_t cut(std::uint32_t owner, std::uint64_t length);
   void put_in_flight(const OwnerRecord& owner, std::uint64_t bytes);
   void take_from_flight(const OwnerRecord& owner, std::uint64_t bytes);
+  void free_credit(const OwnerRecord& owner, std::uint32_t chunk, bool handed_over);
   void queue_bytes(const OwnerRecord& owner, std::uint64_t bytes);
   void unqueue_bytes(const OwnerRecord& owner, std::uint64_t bytes);
   void drop_holds(const OwnerRecord& owner);
@@ -167,7 +175,7 @@ class State {
 
   // Completion (completion.cc).
   std::uint32_t find_chunk(const ChunkId& id) const;
-  std::uint32_t take_back(const ChunkId& id);
+  std::uint32_t take_back(const ChunkId& id, bool handed_over);
   bool drop_of_draining(std::uint32_t owner, std::uint32_t chunk);
   void requeue(std::uint32_t owner, std::uint32_t chunk);
 
@@ -208,6 +216,8 @@ class State {
   bool has_unasked();
   std::optional<Effect> tell_unasked();
   std::optional<Effect> tell_cancel(std::uint32_t chunk);
+  std::optional<Effect> tell_demand();
+  std::int64_t oldest_to(std::uint32_t receiver, bool internal) const;
 
   // Inspection (inspection.cc).
   WaitCause wait_cause(const OwnerRecord& owner, std::uint32_t index) const;
@@ -224,12 +234,14 @@ class State {
   void check_leaves() const;
   void check_flight(const Sums& sums) const;
   void check_sums(const Sums& sums) const;
+  void check_credits(const Sums& sums) const;
   void check_sessions(const Sums& sums) const;
 
   std::uint64_t hash_owner(std::uint64_t hash, std::uint32_t owner) const;
 
   ChunkTable chunks_;
   Lanes lanes_;
+  Receivers receivers_;
   Leaves leaves_;
   Picker picker_;
   ClientCaps client_caps_;

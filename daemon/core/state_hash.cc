@@ -32,6 +32,7 @@ std::uint64_t fold_lane(std::uint64_t hash, const Lane& lane) {
     hash = fold(hash, each.reserve);
   }
   hash = fold(hash, lane.given_up ? 2 : lane.away ? 1 : 0);
+  hash = fold(hash, lane.receiver);
   return fold(fold(hash, static_cast<std::uint64_t>(lane.paused_until_ns)), lane.pauses);
 }
 
@@ -69,6 +70,7 @@ std::uint64_t State::state_hash() const {
   for (std::uint32_t l = 0; l < lanes_.count(); ++l) {
     hash = lanes_.window(l).hash(fold_lane(hash, lanes_[l]));
   }
+  hash = receivers_.hash(hash, now_ns);
   hash = fold(fold_level(hash, accounts_.host()), accounts_.internal());
   hash = fold(hash, accounts_.users());
   for (std::uint32_t c = 0; c < kMaxClasses; ++c) hash = fold_level(hash, accounts_.of_class(c));

@@ -96,6 +96,34 @@ std::optional<Effect> State::tell_cancel(std::uint32_t chunk) {
   return CancelChunk{chunks_.id(chunk, owners.id(index)), LaneId{owners[index].lane}};
 }
 
+// A receiver is told when nothing more can go: then it is known what lacks room.
+std::optional<Effect> State::tell_demand() {
+  std::uint32_t receiver = 0;
+  bool internal = false;
+  if (!receivers_.next_due(now_ns, &receiver, &internal)) return std::nullopt;
+  const auto oldest_ns = static_cast<std::uint64_t>(now_ns - oldest_to(receiver, internal));
+  std::optional<Effect> effect;
+  SendDemand& told = make_effect<SendDemand>(effect);
+  told.receiver = ReceiverId{static_cast<std::uint16_t>(receiver)};
+  told.demand = receivers_.take_demand(receiver, internal, oldest_ns, now_ns);
+  return effect;
+}
+
+// When the oldest head came that waits for the receiver's pool; now, if none does.
+std::int64_t State::oldest_to(std::uint32_t receiver, bool internal) const {
+  std::int64_t oldest_ns = now_ns;
+  receivers_[receiver].lanes.for_each([&](std::uint32_t lane) {
+    if (lanes_[lane].away || lanes_[lane].queued_owners == 0) return;
+    for (std::uint32_t c = 0; c < kMaxClasses; ++c) {
+      if ((c == index_of(ClassId::internal)) != internal) continue;
+      leaves_.for_each_leaf(c, lane, [&](const LeafKey& key) {
+        oldest_ns = std::min(oldest_ns, owners[leaves_.leaf(key).head].enqueued_ns);
+      });
+    }
+  });
+  return oldest_ns;
+}
+
 // An owner's end; its record is free afterwards.
 std::optional<Effect> State::tell_ended() {
   const std::uint32_t index = ended_.head;

@@ -75,6 +75,7 @@ std::string_view wait_cause_name(core::WaitCause cause) {
     case core::WaitCause::none: return "none";
     case core::WaitCause::route: return "route";
     case core::WaitCause::window: return "window";
+    case core::WaitCause::receiver: return "receiver";
     case core::WaitCause::class_cap: return "class_cap";
     case core::WaitCause::reserve: return "reserve";
     case core::WaitCause::client_cap: return "client_cap";

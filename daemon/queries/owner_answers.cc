@@ -130,6 +130,10 @@ std::string sentence(const core::Explanation& why, const ClientView* client,
       return "Its segment is not reachable yet; it fails in " +
              std::to_string(until_ns(why.not_before, now) / 1'000'000) +
              " ms unless a route appears.";
+    case core::WaitCause::receiver:
+      return "It waits for receiver credit on lane " + lane + ": " +
+             bytes_text(why.receiver_need_bytes) + " are next and the receiver has room for " +
+             bytes_text(why.receiver_room_bytes) + " (`tentqctl peers`).";
     case core::WaitCause::window:
     case core::WaitCause::class_cap:
     case core::WaitCause::reserve:

@@ -26,6 +26,10 @@ WorldShape shape_of(std::uint64_t seed) {
   shape.limits.largest_call_owners = 8;
   shape.maxima = {64, 8, 4, 4};
   shape.seed = seed;
+  shape.credits.epoch = 7;
+  shape.credits.receivers = 2;
+  shape.credits.rules.chunk_bytes = kChunk;
+  shape.credits.rules.legacy_bytes = shape.credits.rules.boot_bytes = 4 * kChunk;
   return shape;
 }
 
@@ -67,10 +71,12 @@ Model::Model(std::uint64_t seed) : world_(shape_of(seed)) {
   for (std::uint16_t l = 0; l < kLanes; ++l) {
     const std::uint64_t bytes = (4 + 4 * std::uint64_t{l}) * kChunk;
     world_.open_lane(l, bytes, 6, kChunk);
+    if (l != 0) world_.open_lane_to(0, l, bytes, kChunk, 6);
     lanes_[l] = {bytes, 6, kChunk, 0, {}};
   }
   for (std::uint32_t s = 0; s < kSessions; ++s) world_.open_session(s, client_of(s), 24);
   world_.open_session(kInternalSession, 3, 24, bit_of(ClassId::internal));
+  world_.connect(0, receiver_epoch_);
   follow();
 }
 
@@ -135,12 +141,17 @@ void Model::apply(const Step& op) {
     case StepKind::drain:
     case StepKind::resume: change(op); break;
     case StepKind::reopen: reopen(op); break;
+    case StepKind::grant: grant(op); break;
+    case StepKind::connect: connect(op); break;
   }
   // What is due is done before the next step, as the shell does it.
   while (world_.core.next_deadline() && *world_.core.next_deadline() <= world_.now) {
     follow();
     world_.handle(Tick{});
   }
+  follow();
+  // Most often the receiver is quick, and has what is asked for.
+  if (op.b % 4 != 0 && !asked_.empty()) grant({StepKind::grant, 1, 0, 1 + op.c % (1u << 17)});
   follow();
 }
 

@@ -2,6 +2,7 @@
 // drive. What the two disagree on fails the property. One thread.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <ostream>
 #include <set>
@@ -38,8 +39,10 @@ enum class StepKind : std::uint8_t {
   reopen,
   drain,
   resume,
+  grant,
+  connect,
 };
-inline constexpr std::uint32_t kStepKinds = 26;
+inline constexpr std::uint32_t kStepKinds = 28;
 
 struct Step {
   StepKind kind{};
@@ -106,6 +109,14 @@ class Model {
   // Its way has been broken for longer than owners may wait for it.
   bool is_given_up(LaneId lane) const;
   void rules_changed();
+  // The host that lanes 1 and 2 lead to (model_credit.cc).
+  void grant(const Step& op);
+  void connect(const Step& op);
+  void answer(const SendDemand& asked, std::uint64_t limit);
+  void follow_demands();
+  void note_credit(const DispatchChunk& chunk, const Owner& owner);
+  void check_receivers() const;
+  bool receiver_has_room(const Owner& owner) const;
 
   void follow();
   void follow_ends();
@@ -137,6 +148,10 @@ class Model {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<OwnerSpec, ClassId>> pending_;
   std::vector<OwnerId> unrouted_;
   std::map<std::uint16_t, LaneShape> lanes_;
+  std::deque<SendDemand> asked_;                                   // latest demands
+  std::array<std::map<std::uint32_t, std::uint64_t>, 2> granted_;  // [pool]: highest limit, by life
+  std::array<std::map<std::uint32_t, std::uint64_t>, 2> sent_;     // [pool]: bytes, by life
+  std::uint64_t receiver_epoch_ = 100;
   std::map<std::uint32_t, std::uint64_t> client_caps_;
   std::map<std::uint32_t, std::uint64_t> client_over_;  // in flight when a rule changed
   std::map<std::uint32_t, Amounts> client_limits_;      // their own

@@ -105,9 +105,10 @@ bool Model::waits(const OwnerId& id, const Owner& owner) const {
   return view && view->state != OwnerState::draining;
 }
 
-// Its lane, class and client have room for any chunk of it.
+// Its lane, class, client and receiver have room for any chunk of it.
 bool Model::may_go(const Owner& owner, const LaneUse& use) const {
   const std::uint16_t lane = owner.spec.lane.value();
+  if (!receiver_has_room(owner)) return false;
   if (!has_room(lane, use, index_of(owner.cls))) return false;
   if (owner.cls == ClassId::internal) return true;
   // Its client may be held for a chunk of another lane.

@@ -50,9 +50,11 @@ void Model::follow() {
   for (const ResolveRoute& question : world_.routes) unrouted_.push_back(question.owner);
   follow_ends();
   follow_dispatches();
+  follow_demands();
   world_.forget();
   check_totals();
   check_lanes();
+  check_receivers();
   check_clients();
   check_credit();
 }
@@ -98,6 +100,7 @@ void Model::follow_dispatches() {
     owner.todo.erase(range);
     if (rest != 0) owner.todo[chunk.local_offset + chunk.length] = rest;
     owner.flying[chunk.chunk] = chunk;
+    note_credit(chunk, owner);
   }
 }
 

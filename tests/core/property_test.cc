@@ -18,7 +18,7 @@ using namespace tentq::core;
 rc::Gen<Step> step_gen() {
   const auto number = rc::gen::inRange<std::uint32_t>(0, 1u << 20);
   return rc::gen::build<Step>(
-      rc::gen::set(&Step::kind, rc::gen::map(rc::gen::inRange<std::uint32_t>(0, kStepKinds + 6),
+      rc::gen::set(&Step::kind, rc::gen::map(rc::gen::inRange<std::uint32_t>(0, kStepKinds + 7),
                                              [](std::uint32_t n) {
                                                // Chunks end more often than other things happen.
                                                return n < kStepKinds ? static_cast<StepKind>(n)

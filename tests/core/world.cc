@@ -20,7 +20,8 @@ Limits small_limits(std::uint64_t owners, std::uint64_t bytes) {
 }
 
 World::World(const WorldShape& shape)
-    : core(shape.limits, shape.maxima, shape.policy, shape.seed), check_(shape.check) {}
+    : core(shape.limits, shape.maxima, shape.policy, shape.seed, shape.credits),
+      check_(shape.check) {}
 
 void World::handle(const Event& event) {
   core.handle(event, now);
@@ -54,6 +55,7 @@ void World::forget() {
   raises.clear();
   reclaims.clear();
   quiet.clear();
+  demands.clear();
   drained = 0;
 }
 
@@ -83,6 +85,8 @@ void World::carry_out(const Effect& effect) {
     }
   } else if (const auto* gone = std::get_if<SessionQuiet>(&effect)) {
     quiet.push_back(gone->session);
+  } else if (const auto* demand = std::get_if<SendDemand>(&effect)) {
+    demands.push_back(*demand);
   } else {
     drained += 1;
   }
@@ -91,6 +95,29 @@ void World::carry_out(const Effect& effect) {
 void World::open_lane(std::uint16_t lane, std::uint64_t window_bytes, std::uint32_t window_chunks,
                       std::uint64_t chunk_bytes) {
   handle(LaneOpened{LaneId{lane}, window_bytes, window_chunks, chunk_bytes});
+}
+
+void World::open_lane_to(std::uint16_t receiver, std::uint16_t lane, std::uint64_t window_bytes,
+                         std::uint64_t chunk_bytes, std::uint32_t window_chunks) {
+  LaneOpened event{LaneId{lane}, window_bytes, window_chunks, chunk_bytes};
+  event.receiver = ReceiverId{receiver};
+  handle(event);
+}
+
+void World::connect(std::uint16_t receiver, std::uint64_t epoch, bool speaks_credits) {
+  handle(ReceiverConnected{ReceiverId{receiver}, epoch, speaks_credits});
+}
+
+void World::grant(const SendDemand& asked, std::uint64_t limit, std::uint64_t window) {
+  PeerGrant grant;
+  grant.sender_epoch = asked.demand.sender_epoch;
+  grant.receiver_epoch = asked.demand.receiver_epoch;
+  grant.nonce = asked.demand.nonce;
+  grant.pool = asked.demand.pool;
+  grant.ttl_ms = 200;
+  grant.limit = limit;
+  grant.window = window;
+  handle(GrantReceived{asked.receiver, grant});
 }
 
 void World::open_session(std::uint32_t session, std::uint32_t client, std::uint32_t slots,

@@ -27,6 +27,7 @@ struct WorldShape {
   Policy policy = Policy::wdrr;
   std::uint64_t seed = 1;
   bool check = true;  // all invariants after every event
+  CreditTerms credits{};
 };
 
 class World {
@@ -55,6 +56,7 @@ class World {
   std::vector<RaiseCredit> raises;
   std::vector<ReclaimCredit> reclaims;
   std::vector<SessionId> quiet;
+  std::vector<SendDemand> demands;
   int drained = 0;
   void forget();
 
@@ -69,6 +71,12 @@ class World {
   void open_session(std::uint32_t session, std::uint32_t client = 0, std::uint32_t slots = 1024,
                     std::uint32_t class_mask = kClientClassMask);
   void open_session(const SessionOpened& event);
+  void open_lane_to(std::uint16_t receiver, std::uint16_t lane,
+                    std::uint64_t window_bytes = 4 * kMiB, std::uint64_t chunk_bytes = 256 * kKiB,
+                    std::uint32_t window_chunks = 256);
+  void connect(std::uint16_t receiver, std::uint64_t epoch, bool speaks_credits = true);
+  // The receiver's answer to that demand.
+  void grant(const SendDemand& asked, std::uint64_t limit, std::uint64_t window = 0);
   // As the library does: consumes credit first. Slots count up by themselves.
   void submit(std::uint32_t session, ClassId cls, const std::vector<OwnerSpec>& specs);
   void submit(std::uint32_t session, ClassId cls, std::uint64_t length, std::uint16_t lane = 0);

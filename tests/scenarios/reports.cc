@@ -13,6 +13,7 @@ std::string text_of(WaitCause cause) {
     case WaitCause::none: return "nothing, it is in flight";
     case WaitCause::route: return "its route";
     case WaitCause::window: return "the window of its lane";
+    case WaitCause::receiver: return "credit of its receiver";
     case WaitCause::class_cap: return "the cap of its class";
     case WaitCause::reserve: return "room that is not kept for other classes";
     case WaitCause::client_cap: return "the cap of its client";
