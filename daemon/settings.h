@@ -54,7 +54,7 @@ struct ShmSettings {
 
 // Lanes to other hosts.
 struct TcpSettings {
-  std::uint32_t threads = 1;               // that move bytes
+  std::uint32_t threads = 2;               // that move bytes; one for each data connection
   bool checksum = false;                   // a CRC-32C goes with every payload that is sent
   std::uint64_t window_bytes = 16u << 20;  // per lane; the ceiling of an adaptive window
   std::uint32_t window_chunks = 256;

@@ -25,6 +25,7 @@ TcpOptions tcp_options(const TcpSettings& settings, std::uint64_t most_length) {
   options.threads = settings.threads;
   options.checksum = settings.checksum;
   options.most_length = most_length;
+  options.conductor_receives = true;
   return options;
 }
 
@@ -160,6 +161,7 @@ void Hosts::fence(LinkKey key, std::uint64_t connection, std::function<void()> d
 }
 
 bool Hosts::work(Time now) {
+  tcp_.look(now);
   std::array<TcpEvent, 64> events;
   bool any = false;
   for (;;) {

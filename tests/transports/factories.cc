@@ -109,6 +109,10 @@ std::vector<Factory> all_factories() {
        [](auto capacity) {
          return tcp(3, {.threads = 2, .queue_chunks = capacity, .checksum = true});
        }},
+      {"tcp_conductor_receives",
+       [](auto capacity) {
+         return tcp(2, {.queue_chunks = capacity, .conductor_receives = true, .checksum = true});
+       }},
       {"tcp_by_threads_alone",
        [](auto capacity) {
          return tcp(2, {.queue_chunks = capacity,

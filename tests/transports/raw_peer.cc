@@ -1,10 +1,10 @@
 // See raw_peer.h.
 #include "tests/transports/raw_peer.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,13 +19,16 @@ namespace {
 // Of a socket in each direction that matters; together far below the tests' large chunks.
 constexpr int kBufferBytes = 512 << 10;
 
+constexpr int kLimitMs = 10'000;
+
+TcpOptions with_receiver(TcpOptions options) {
+  options.conductor_receives = kConductorReceives;
+  return options;
+}
+
 }  // namespace
 
-RawPeer::RawPeer(int fd) : fd_(fd) {
-  fcntl(fd_, F_SETFL, 0);
-  const timeval limit = {10, 0};
-  setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+RawPeer::RawPeer(int fd, Conductor* other) : fd_(fd), other_(other) {
   // Messages go out as they are sent, and a peer that does not read is felt soon.
   const int on = 1;
   setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -36,6 +39,12 @@ RawPeer::~RawPeer() {
   hang_up();
 }
 
+void RawPeer::wait(short events) {
+  if (other_ != nullptr) return other_->turns_until(fd_, events);
+  pollfd own = {fd_, events, 0};
+  EXPECT_EQ(poll(&own, 1, kLimitMs), 1) << "what was waited for does not come";
+}
+
 void RawPeer::hang_up() {
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
@@ -43,7 +52,12 @@ void RawPeer::hang_up() {
 
 void RawPeer::send_bytes(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EAGAIN) {
+      wait(POLLOUT);
+      if (testing::Test::HasFailure()) return;
+      continue;
+    }
     ASSERT_GT(sent, 0) << errno;
     bytes = bytes.subspan(static_cast<std::size_t>(sent));
   }
@@ -56,7 +70,12 @@ std::size_t RawPeer::send_what_fits(std::span<const std::byte> bytes) {
 
 void RawPeer::receive_bytes(std::span<std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t received = recv(fd_, bytes.data(), bytes.size(), 0);
+    const ssize_t received = recv(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (received < 0 && errno == EAGAIN) {
+      wait(POLLIN);
+      if (testing::Test::HasFailure()) return;
+      continue;
+    }
     ASSERT_GT(received, 0) << errno;
     bytes = bytes.subspan(static_cast<std::size_t>(received));
   }
@@ -70,8 +89,13 @@ bool RawPeer::hears_nothing() {
 bool RawPeer::sees_end() {
   std::array<std::byte, 4096> bytes;
   while (true) {
-    const ssize_t received = recv(fd_, bytes.data(), bytes.size(), 0);
+    const ssize_t received = recv(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (received > 0) continue;
+    if (received < 0 && errno == EAGAIN) {
+      wait(POLLIN);
+      if (testing::Test::HasFailure()) return false;
+      continue;
+    }
     return received == 0 || errno == ECONNRESET;
   }
 }
@@ -110,7 +134,7 @@ void RawPeer::read(std::uint64_t number, const std::byte* from, std::uint64_t le
   send(head);
 }
 
-Conductor::Conductor(const TcpOptions& options) : transport(&memory, options) {}
+Conductor::Conductor(const TcpOptions& options) : transport(&memory, with_receiver(options)) {}
 
 RawPeer Conductor::connect(TcpSide side, std::uint64_t connection, LinkKey link) {
   const auto [ours, theirs] = connected_sockets();
@@ -119,7 +143,7 @@ RawPeer Conductor::connect(TcpSide side, std::uint64_t connection, LinkKey link)
   if (side == TcpSide::dialer && connection == 1) {
     transport.bind_lane(LaneId(static_cast<LaneId::rep>(link.value() - kLink.value())), link);
   }
-  return RawPeer(theirs);
+  return RawPeer(theirs, this);
 }
 
 Chunk Conductor::chunk(Op op, std::byte* local, std::byte* remote, std::uint64_t length) {
@@ -172,6 +196,19 @@ bool Conductor::run_until(const std::function<bool()>& holds) {
       ADD_FAILURE() << "what was waited for does not come";
       return false;
     }
+  }
+}
+
+void Conductor::turns_until(int fd, short events) {
+  while (true) {
+    const bool came = poll_once() != 0;
+    std::array<pollfd, 2> fds = {{{fd, events, 0}, {transport.wakeup_fd(), POLLIN, 0}}};
+    const bool may_sleep = !came && transport.arm_wakeup();
+    const int ready = poll(fds.data(), fds.size(), may_sleep ? kLimitMs : 0);
+    if (fds[0].revents != 0) return;
+    if (ready != 0 || !may_sleep) continue;
+    ADD_FAILURE() << "what was waited for does not come";
+    return;
   }
 }
 

@@ -15,10 +15,17 @@
 
 namespace tentq::test {
 
+class Conductor;
+
+// Whether the transports under test receive on the conductor what is little; one program of tests
+// for each.
+extern const bool kConductorReceives;
+
 class RawPeer {
  public:
-  // Takes the socket over and makes it blocking; nothing waits longer than ten seconds.
-  explicit RawPeer(int fd);
+  // Takes the socket over. While it waits, at most ten seconds, the other side's conductor has its
+  // turns; null: it needs none.
+  explicit RawPeer(int fd, Conductor* other = nullptr);
   ~RawPeer();
   RawPeer(const RawPeer&) = delete;
   RawPeer& operator=(const RawPeer&) = delete;
@@ -55,7 +62,10 @@ class RawPeer {
   void read(std::uint64_t number, const std::byte* from, std::uint64_t length);
 
  private:
+  void wait(short events);
+
   int fd_;
+  Conductor* other_;
 };
 
 // A conductor with one transport.
@@ -76,6 +86,9 @@ class Conductor {
     return run_until([&] { return ended(chunk); });
   }
   TcpEvent next_event();
+  // Has turns until nothing is left to do or the fd has one of the events; a test failure after ten
+  // seconds.
+  void turns_until(int fd, short events);
 
   bool ended(const Chunk& chunk) const { return completions_.contains(chunk.id); }
   Completion completion(const Chunk& chunk) const;

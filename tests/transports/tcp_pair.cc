@@ -138,7 +138,10 @@ bool ServingHost::wait_for_news() {
 }
 
 TcpPair::TcpPair(const TcpOptions& options, std::uint64_t connections, std::uint64_t piece_bytes)
-    : host_(TcpOptions{.threads = options.threads, .checksum = options.checksum}, piece_bytes),
+    : host_(TcpOptions{.threads = options.threads,
+                       .conductor_receives = options.conductor_receives,
+                       .checksum = options.checksum},
+            piece_bytes),
       dialer_(&own_memory_, options) {
   for (std::uint64_t i = 1; i <= connections; ++i) {
     const auto [dialed, accepted] = connected_sockets();

@@ -60,7 +60,7 @@ void Connection::start() {
     lose(TcpLoss::socket_error, error.value());
     return;
   }
-  wait_readable();
+  leave_to_conductor();
 }
 
 void Connection::wait_readable() {
@@ -161,6 +161,7 @@ void Connection::settle(bool fenced) {
 
 void Connection::finish(TcpChunk* chunk, ChunkOutcome outcome, Reason reason) {
   chunks_.remove(chunk);
+  if (is_large(chunk->chunk.length)) --large_chunks_;
   chunk->outcome = outcome;
   chunk->reason = reason;
   chunk->bytes = outcome == ChunkOutcome::done ? chunk->chunk.length : 0;

@@ -1,7 +1,9 @@
 // One data connection: owns the socket, the chunks that were handed to it, and what it is in the
-// middle of sending and receiving. It lives on one thread of the transport; the conductor only
-// offers it chunks, which it sends at once if nothing waits. One file for each half:
-// connection_send.cc, connection_receive.cc; connection.cc has its beginning and its end.
+// middle of sending and receiving. It lives on one thread of the transport. The conductor offers it
+// chunks, which it sends at once if nothing waits, and receives from it while little comes: then no
+// thread has to wake up for a small message. One file for each half: connection_send.cc,
+// connection_receive.cc; connection_conductor.cc has what the conductor does itself, connection.cc
+// the beginning and the end.
 #pragma once
 
 #include <atomic>
@@ -14,6 +16,7 @@
 
 #include "transports/tcp/asked_reads.h"
 #include "transports/tcp/chained_table.h"
+#include "transports/tcp/conductor_sockets.h"
 #include "transports/tcp/inbound.h"
 #include "transports/tcp/outbound.h"
 #include "transports/tcp/peer_memory.h"
@@ -40,6 +43,7 @@ struct ConnectionSurroundings {
   PeerMemory* memory;
   Reports* reports;
   boost::asio::io_context* io;
+  ConductorSockets* sockets;   // null: the thread alone receives
   std::span<std::byte> waste;  // where unwanted payload goes
 };
 
@@ -70,12 +74,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Offer offer(TcpChunk* chunk);
   // Conductor. The command that makes the thread flush; null if it is on its way.
   IoCommand* ask_for_flush();
+  // Conductor. Takes what has come if it is little, and lessens `left` by it. What its thread is to
+  // be told; null: nothing. Never waits for the lock.
+  IoCommand* receive_here(std::uint64_t* left);
 
   // All others: the connection's thread.
   void start();
   void take_over(TcpChunk* chunk);
   void flush();
   void flush_asked();
+  void receive_asked();
   void cancel(std::uint64_t chunk_number);
   void refuse_read(std::uint64_t read, Reason reason);
   // Ends it unless it is lost, and reports connection_closed: `always`, or only if it was open.
@@ -88,6 +96,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   enum class Progress : std::uint8_t { more, drained, paused, over };
+  // What one call to the socket brought.
+  struct Received {
+    ssize_t bytes = 0;  // -1: `error`
+    int error = 0;
+    bool drained = false;  // there was less than asked for
+    bool spoiled = false;  // its checksum could not be made: the memory is gone
+  };
   // The payload that is arriving.
   struct Arrival {
     TcpChunk* chunk = nullptr;  // dialer
@@ -104,7 +119,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   static constexpr std::size_t kMostWaitingHeads = 16u << 10;
   using Lock = std::lock_guard<std::mutex>;
 
-  // All below, but for what concerns the descriptor and the arrival, under the lock.
+  // All below under the lock, but for receive() and what concerns the descriptor.
   void wait_readable();
   void wait_writable();
   void lose(TcpLoss why, int error = 0, std::string_view detail = {});
@@ -112,6 +127,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool end_chunks();
   void report_end(TcpEventKind kind, TcpLoss why, int error, std::string_view detail);
   void finish(TcpChunk* chunk, ChunkOutcome outcome, Reason reason = Reason::none);
+
+  bool has_large_chunks() const { return large_chunks_ != 0; }
+  bool is_large(std::uint64_t bytes) const { return bytes > surroundings_.options->inline_bytes; }
+
+  // connection_conductor.cc
+  Offer send_now();
+  IoCommand* leave_to_thread();
+  void leave_to_conductor();
+  void claim();
 
   // connection_send.cc
   bool admit(TcpChunk* chunk);
@@ -130,9 +154,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // connection_receive.cc
   void on_readable();
-  Progress receive_some(std::size_t most);
+  Received receive(std::size_t most);
+  Progress took(const Received& received);
   bool on_receive_error(int error);
-  void check_piece(std::span<const std::byte> piece);
   void spoil_arrival();
   Progress take_messages();
   bool take_head();
@@ -154,23 +178,30 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // the thread's store in flush_asked(), its partner. Without it the command would be linked in
   // twice.
   std::atomic<bool> flush_on_its_way_{false};
+  ReceiveCommand receive_{this};  // in the mailbox only between leave_to_thread() and its taking
 
   // The thread's own.
   boost::asio::posix::stream_descriptor descriptor_;
   bool waits_readable_ = false;
   bool waits_writable_ = false;
+
+  // Of who receives: the thread, or the conductor under the lock.
   Inbound in_;
   Arrival arrival_;
   StallWatch receiving_;
+  bool large_came_ =
+      false;  // since the thread last looked: a payload that is not for the conductor
 
   // Taken by the thread, and tried by the conductor, which never waits for it.
   std::mutex mutex_;
-  bool over_ = false;    // the socket is closed
+  bool over_ = false;  // the socket is closed
+  bool conductor_receives_ = false;
   bool paused_ = false;  // nothing is received: too many answers wait to be sent
   Outbound out_;
   ChunkRow queue_;  // WRITEs and answers that wait
   ChunkRow held_;   // READs that wait for reads_per_connection
   ChainedTable<TcpChunk, &TcpChunk::number, &TcpChunk::next_by_number> chunks_;  // all
+  std::uint32_t large_chunks_ = 0;                                               // of them
   std::uint32_t reads_out_ = 0;
   std::uint32_t unanswered_ = 0;  // WRITEs
   AskedReads reads_;

@@ -23,47 +23,68 @@ constexpr std::size_t kCallBytes = 256u << 10;
 void Connection::on_readable() {
   // Ended by its own thread between readiness and now: the descriptor may be another's already.
   if (over_) return;
+  large_came_ = false;
   Progress progress = Progress::more;
   for (std::size_t calls = 0; calls < kTurnBytes / kCallBytes && progress == Progress::more;
        ++calls) {
-    progress = receive_some(kCallBytes);
+    const Received received = receive(kCallBytes);
+    const Lock lock(mutex_);
+    progress = took(received);
   }
   if (progress == Progress::over) return;
   const Lock lock(mutex_);
   if (progress == Progress::paused) paused_ = true;
   flush_locked();
-  if (!paused_) wait_readable();
+  if (over_ || paused_) return;
+  const bool little = progress == Progress::drained && !in_.midway() && !large_came_;
+  if (little && !has_large_chunks()) {
+    leave_to_conductor();
+  } else {
+    wait_readable();
+  }
 }
 
-Connection::Progress Connection::receive_some(std::size_t most) {
+// By who receives, without the lock: it may take a while.
+Connection::Received Connection::receive(std::size_t most) {
   Inbound::Parts parts;
   msghdr message = {};
   message.msg_iov = parts.data();
   message.msg_iovlen = in_.want(&parts, surroundings_.waste, most);
   std::size_t wanted = 0;
   for (std::size_t i = 0; i < message.msg_iovlen; ++i) wanted += parts[i].iov_len;
-  const ssize_t received = recvmsg(fd_, &message, MSG_DONTWAIT);
-  if (received < 0) {
-    const int error = errno;
-    if (error == EAGAIN || error == EWOULDBLOCK) return Progress::drained;
-    return on_receive_error(error) ? Progress::more : Progress::over;
+  Received received;
+  received.bytes = recvmsg(fd_, &message, MSG_DONTWAIT);
+  received.error = received.bytes < 0 ? errno : 0;
+  if (received.bytes <= 0) return received;
+  const auto bytes = static_cast<std::size_t>(received.bytes);
+  received.drained = bytes < wanted;
+  receiving_.moved();
+  const std::span<const std::byte> piece = in_.got(bytes);
+  if (!arrival_.checked || piece.empty()) return received;
+  const auto sum = guarded_crc32c(arrival_.so_far, piece);
+  received.spoiled = !sum;
+  if (sum) arrival_.so_far = *sum;
+  return received;
+}
+
+Connection::Progress Connection::took(const Received& received) {
+  if (received.bytes < 0) {
+    if (received.error == EAGAIN || received.error == EWOULDBLOCK) return Progress::drained;
+    return on_receive_error(received.error) ? Progress::more : Progress::over;
   }
-  if (received == 0) {
-    const Lock lock(mutex_);
+  if (received.bytes == 0) {
     lose(TcpLoss::closed_by_peer);
     return Progress::over;
   }
-  receiving_.moved();
-  check_piece(in_.got(static_cast<std::size_t>(received)));
+  if (received.spoiled) spoil_arrival();
   const Progress progress = take_messages();
   if (progress != Progress::more) return progress;
-  return static_cast<std::size_t>(received) < wanted ? Progress::drained : Progress::more;
+  return received.drained ? Progress::drained : Progress::more;
 }
 
 // False: it is over.
 bool Connection::on_receive_error(int error) {
   if (error == EINTR) return true;
-  const Lock lock(mutex_);
   // The kernel keeps what it could not put there, so the stream goes on.
   if (error == EFAULT && in_.in_payload() && !in_.wasted()) {
     spoil_arrival();
@@ -71,16 +92,6 @@ bool Connection::on_receive_error(int error) {
   }
   lose(TcpLoss::socket_error, error);
   return false;
-}
-
-void Connection::check_piece(std::span<const std::byte> piece) {
-  if (!arrival_.checked || piece.empty()) return;
-  if (const auto sum = guarded_crc32c(arrival_.so_far, piece)) {
-    arrival_.so_far = *sum;
-  } else {
-    const Lock lock(mutex_);
-    spoil_arrival();
-  }
 }
 
 // Its memory was taken away: the rest of it goes nowhere.
@@ -93,7 +104,6 @@ void Connection::spoil_arrival() {
 
 Connection::Progress Connection::take_messages() {
   if (in_.in_payload() && !in_.payload_complete()) return Progress::more;
-  const Lock lock(mutex_);
   while (true) {
     if (in_.payload_complete() && !end_payload()) return Progress::over;
     if (in_.head_is_foreign()) {
@@ -125,6 +135,7 @@ bool Connection::take_write(const PeerWrite& head) {
   const auto fault = fault_of(head, surroundings_.options->most_length);
   if (!fault.empty()) return break_off(fault);
   arrival_ = {};
+  large_came_ = large_came_ || is_large(head.length);
   arrival_.number = head.header.request;
   arrival_.length = head.length;
   arrival_.range = surroundings_.memory->pin(name_.link, head.segment, head.offset, head.length);
@@ -186,6 +197,7 @@ bool Connection::take_data(const PeerData& head) {
     return break_off("a DATA outside of its READ, or twice");
   }
   arrival_ = {};
+  large_came_ = large_came_ || is_large(head.length);
   arrival_.chunk = chunk;
   arrival_.length = head.length;
   arrival_.checked = (head.flags & kPayloadChecksum) != 0 && !faulted;

@@ -17,29 +17,6 @@ constexpr std::size_t kTurnBytes = 1u << 20;
 
 }  // namespace
 
-Connection::Offer Connection::offer(TcpChunk* chunk) {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || over_ || !out_.idle() || !queue_.empty() || !held_.empty()) {
-    return Offer::declined;
-  }
-  if (!admit(chunk)) return Offer::taken;
-  ask_held_reads();
-  begin_next();
-  if (!out_.idle() && send_some(kTurnBytes) >= 0 && out_.idle()) return Offer::taken;
-  // What is left, and an error, are the thread's.
-  const bool nothing_left = out_.idle() && queue_.empty() && held_.empty();
-  return nothing_left ? Offer::taken : Offer::rest_waits;
-}
-
-IoCommand* Connection::ask_for_flush() {
-  return flush_on_its_way_.exchange(true, std::memory_order_acq_rel) ? nullptr : &flush_;
-}
-
-void Connection::flush_asked() {
-  flush_on_its_way_.store(false, std::memory_order_release);
-  flush();
-}
-
 void Connection::take_over(TcpChunk* chunk) {
   const Lock lock(mutex_);
   if (over_) {
@@ -53,6 +30,7 @@ void Connection::take_over(TcpChunk* chunk) {
 // False: it has ended.
 bool Connection::admit(TcpChunk* chunk) {
   chunks_.insert(chunk);
+  if (is_large(chunk->chunk.length)) ++large_chunks_;
   if (chunk->chunk.answer) return admit_answer(chunk);
   if (chunk->chunk.op == Op::read) {
     held_.push(chunk);
@@ -185,6 +163,7 @@ void Connection::flush() {
 }
 
 void Connection::flush_locked() {
+  if (conductor_receives_ && has_large_chunks() && !over_) claim();
   for (std::size_t left = kTurnBytes; !over_;) {
     ask_held_reads();
     begin_next();

@@ -24,9 +24,11 @@ struct Call : IoCommand {
 
 }  // namespace
 
-IoThread::IoThread(const TcpOptions* options, PeerMemory* memory, WakeupFd* conductor)
+IoThread::IoThread(const TcpOptions* options, PeerMemory* memory, WakeupFd* conductor,
+                   ConductorSockets* sockets)
     : options_(options),
       memory_(memory),
+      sockets_(sockets),
       reports_(conductor),
       waste_(kWasteBytes),
       bell_descriptor_(io_, bell_.fd()),
@@ -50,7 +52,8 @@ IoThread::~IoThread() {
 }
 
 std::shared_ptr<Connection> IoThread::add(const ConnectionName& name, int fd) {
-  const ConnectionSurroundings surroundings = {options_, memory_, &reports_, &io_, waste_};
+  const ConnectionSurroundings surroundings = {options_, memory_,  &reports_,
+                                               &io_,     sockets_, waste_};
   auto connection = std::make_shared<Connection>(name, fd, surroundings);
   call([this, connection] {
     connections_.push_back(connection);
@@ -99,6 +102,10 @@ void IoThread::carry_out_mail() {
       }
       case IoCommand::Kind::flush: {
         static_cast<FlushCommand*>(command)->connection->flush_asked();
+        break;
+      }
+      case IoCommand::Kind::receive: {
+        static_cast<ReceiveCommand*>(command)->connection->receive_asked();
         break;
       }
       case IoCommand::Kind::call: {

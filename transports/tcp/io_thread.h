@@ -21,7 +21,9 @@ namespace tentq {
 class IoThread {
  public:
   // All outlive it. Throws std::system_error when a thread or fd cannot be made.
-  IoThread(const TcpOptions* options, PeerMemory* memory, WakeupFd* conductor);
+  // `sockets`: of connections that the conductor may receive from; null: of none.
+  IoThread(const TcpOptions* options, PeerMemory* memory, WakeupFd* conductor,
+           ConductorSockets* sockets);
   // Its connections are closed; nothing is touched afterwards.
   ~IoThread();
   IoThread(const IoThread&) = delete;
@@ -49,6 +51,7 @@ class IoThread {
 
   const TcpOptions* options_;
   PeerMemory* memory_;
+  ConductorSockets* sockets_;
   Reports reports_;
   std::vector<std::byte> waste_;
   WakeupFd bell_;

@@ -48,7 +48,11 @@ LinkedConnection* LinkTable::pick(LaneId lane) const {
 }
 
 LinkedConnection* LinkTable::of_read(std::uint64_t read) const {
-  const auto found = by_serial_.find(static_cast<std::uint32_t>(read >> kReadSerialShift));
+  return of_serial(static_cast<std::uint32_t>(read >> kReadSerialShift));
+}
+
+LinkedConnection* LinkTable::of_serial(std::uint32_t serial) const {
+  const auto found = by_serial_.find(serial);
   return found == by_serial_.end() ? nullptr : found->second.get();
 }
 

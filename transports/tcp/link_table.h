@@ -35,6 +35,8 @@ class LinkTable {
   // The dialled connection with the fewest outstanding bytes; null if the lane is bound to none
   // that lives.
   LinkedConnection* pick(LaneId lane) const;
+  // Null: it is no more.
+  LinkedConnection* of_serial(std::uint32_t serial) const;
   // Where a READ was asked; null if that connection is no more.
   LinkedConnection* of_read(std::uint64_t read) const;
   LinkedConnection* find(LinkKey link, std::uint64_t connection) const;

@@ -11,7 +11,11 @@ Reports::~Reports() {
 }
 
 void Reports::report(const TcpEvent& event) {
-  EventMail* mail = spare_.take();
+  EventMail* mail = nullptr;
+  {
+    const std::lock_guard lock(taking_);
+    mail = spare_.take();
+  }
   if (mail == nullptr) mail = std::make_unique<EventMail>().release();
   mail->event = event;
   events_.push(mail);

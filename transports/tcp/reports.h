@@ -2,6 +2,8 @@
 // and report(): any thread that holds the connection's lock; take…(), ready(): conductor.
 #pragma once
 
+#include <mutex>
+
 #include "transports/tcp/mailbox.h"
 #include "transports/tcp/tcp_chunk.h"
 #include "transports/tcp/tcp_events.h"
@@ -21,7 +23,6 @@ class Reports {
     ended_.push(chunk);
     wakeup_->ring();
   }
-  // The transport's own thread alone.
   void report(const TcpEvent& event);
 
   TcpChunk* take_ended() { return static_cast<TcpChunk*>(ended_.take()); }
@@ -36,6 +37,7 @@ class Reports {
   WakeupFd* wakeup_;
   Mailbox<TcpChunk> ended_;
   Mailbox<EventMail> events_;
+  std::mutex taking_;         // from spare_, in report()
   Mailbox<EventMail> spare_;  // taken by the conductor, back for the next event
 };
 

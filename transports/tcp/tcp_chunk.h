@@ -16,7 +16,7 @@ struct LinkedConnection;
 
 // What the conductor tells a thread of the transport.
 struct IoCommand : Mail {
-  enum class Kind : std::uint8_t { chunk, flush, call };
+  enum class Kind : std::uint8_t { chunk, flush, receive, call };
   explicit IoCommand(Kind kind_of_it) : kind(kind_of_it) {}
   const Kind kind;
 };
@@ -24,6 +24,12 @@ struct IoCommand : Mail {
 // What was sent in part from the conductor has to go on.
 struct FlushCommand : IoCommand {
   explicit FlushCommand(Connection* of) : IoCommand(Kind::flush), connection(of) {}
+  Connection* const connection;
+};
+
+// The conductor received from this connection, and no longer does.
+struct ReceiveCommand : IoCommand {
+  explicit ReceiveCommand(Connection* of) : IoCommand(Kind::receive), connection(of) {}
   Connection* const connection;
 };
 

@@ -15,10 +15,14 @@ struct TcpOptions {
   // kMostReadsAsked, which is what a peer may ask for.
   std::uint32_t reads_per_connection = kMostReadsAsked;
   std::uint64_t most_length = 64u << 20;  // of a WRITE or READ that a peer asks for; at least 1
-  // Largest chunk that the conductor itself hands to an idle connection; at most 65,536.
+  // Largest chunk that the conductor itself hands to an idle connection, and largest payload that
+  // it takes from one; at most 65,536.
   std::uint32_t inline_bytes = 16u << 10;
   // Most that it hands over so between two polls; each counts for 16 KiB at least.
   std::uint32_t inline_turn_bytes = 64u << 10;
+  // Whether the conductor receives from connections over which little comes. Then it polls the
+  // transport always, also when it has nothing in flight.
+  bool conductor_receives = false;
   // A connection is given up when nothing moves for so long and something should; at least 1 ms.
   Duration stall_limit = std::chrono::seconds{3};
   bool checksum = false;  // a CRC-32C goes with every payload that is sent

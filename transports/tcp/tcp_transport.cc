@@ -2,6 +2,7 @@
 #include "transports/tcp/tcp_transport.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "proto/check.h"
@@ -11,6 +12,13 @@ namespace {
 
 // What sending from the conductor costs at least, in bytes of its allowance: the call itself.
 constexpr std::uint64_t kInlineCost = 16u << 10;
+// Between looks at the sockets while something may come at any time, and otherwise.
+constexpr Duration kLivelyLooks = std::chrono::microseconds{2};
+constexpr Duration kQuietLooks = std::chrono::microseconds{50};
+// So long something may.
+constexpr Duration kLively = std::chrono::microseconds{100};
+// Sockets in one look.
+constexpr std::size_t kMostReadable = 16;
 // Sockets in the life of a transport: a READ's number has so much room for them.
 constexpr std::uint32_t kMostSerial = (1u << (64 - kReadSerialShift)) - 1;
 
@@ -51,8 +59,10 @@ TcpTransport::TcpTransport(PeerMemory* memory, const TcpOptions& options)
       memory_(memory),
       book_(options_.queue_chunks),
       inline_left_(options_.inline_turn_bytes) {
+  if (options_.conductor_receives) sockets_.emplace(wakeup_.fd());
   for (std::uint32_t i = 0; i < options_.threads; ++i) {
-    threads_.push_back(std::make_unique<IoThread>(&options_, memory_, &wakeup_));
+    threads_.push_back(
+        std::make_unique<IoThread>(&options_, memory_, &wakeup_, sockets_ ? &*sockets_ : nullptr));
   }
   told_.reserve(threads_.size());
 }
@@ -92,11 +102,13 @@ bool TcpTransport::accept(const Chunk& chunk, Time now) {
   linked->outstanding_bytes += chunk.length;
   ++linked->outstanding_chunks;
   if (offer(entry)) return true;
-  linked->thread->tell(entry);
-  if (std::find(told_.begin(), told_.end(), linked->thread) == told_.end()) {
-    told_.push_back(linked->thread);
-  }
+  tell(linked->thread, entry);
   return true;
+}
+
+void TcpTransport::tell(IoThread* thread, IoCommand* command) {
+  thread->tell(command);
+  if (std::find(told_.begin(), told_.end(), thread) == told_.end()) told_.push_back(thread);
 }
 
 // True: the connection has it.
@@ -110,19 +122,36 @@ bool TcpTransport::offer(TcpChunk* entry) {
     case Connection::Offer::declined: return false;
     case Connection::Offer::taken: break;
     case Connection::Offer::rest_waits:
-      if (IoCommand* flush = connection->ask_for_flush()) {
-        thread->tell(flush);
-        thread->wake();
-      }
+      if (IoCommand* flush = connection->ask_for_flush()) tell(thread, flush);
       break;
   }
   inline_left_ -= cost;
+  lively_until_ = entry->posted + kLively;
+  next_look_ = std::min(next_look_, entry->posted + kLivelyLooks);
   return true;
 }
 
 void TcpTransport::wake_told() {
   for (IoThread* thread : told_) thread->wake();
   told_.clear();
+}
+
+// The conductor's work is bounded: what is left stays readable.
+// True if something was there.
+bool TcpTransport::receive_ready(Time now) {
+  slept_ = false;
+  std::array<std::uint32_t, kMostReadable> serials;
+  const std::size_t count = sockets_->readable(serials);
+  std::uint64_t left = options_.inline_turn_bytes;
+  for (std::size_t i = 0; i < count && left != 0; ++i) {
+    const LinkedConnection* linked = links_.of_serial(serials[i]);
+    if (linked == nullptr) continue;
+    if (IoCommand* command = linked->connection->receive_here(&left)) tell(linked->thread, command);
+  }
+  wake_told();
+  if (count != 0) lively_until_ = now + kLively;
+  next_look_ = now + (now < lively_until_ ? kLivelyLooks : kQuietLooks);
+  return count != 0;
 }
 
 TcpChunk* TcpTransport::take_ended() {
@@ -136,6 +165,7 @@ TcpChunk* TcpTransport::take_ended() {
 std::size_t TcpTransport::poll(std::span<Completion> completions) {
   wakeup_.disarm();
   inline_left_ = options_.inline_turn_bytes;
+  if (sockets_) look(tcp_now());
   std::size_t count = 0;
   while (count < completions.size()) {
     TcpChunk* entry = take_ended();
@@ -189,9 +219,11 @@ void TcpTransport::cancel(ChunkId id) {
 }
 
 bool TcpTransport::arm_wakeup() {
+  if (sockets_ && receive_ready(tcp_now())) return false;
   wakeup_.arm();
   bool ready = !ended_here_.empty() || !events_here_.empty();
   for (const auto& thread : threads_) ready = ready || thread->reports().ready();
+  slept_ = true;
   if (!ready) return true;
   wakeup_.disarm();
   return false;

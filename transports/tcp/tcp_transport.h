@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "transports/tcp/chunk_book.h"
+#include "transports/tcp/conductor_sockets.h"
 #include "transports/tcp/io_thread.h"
 #include "transports/tcp/link_table.h"
 #include "transports/tcp/peer_memory.h"
@@ -56,7 +58,13 @@ class TcpTransport final : public Transport {
   // A chunk of which nothing was sent ends as canceled; all others end when they end.
   void cancel(ChunkId id) override;
   bool arm_wakeup() override;
-  int wakeup_fd() const override { return wakeup_.fd(); }
+  int wakeup_fd() const override { return sockets_ ? sockets_->fd() : wakeup_.fd(); }
+
+  // With TcpOptions::conductor_receives: takes what has come, if it is time for a look. poll() does
+  // it too; what is in flight or not, it is called in every turn.
+  void look(Time now) {
+    if (sockets_ && (slept_ || now >= next_look_)) receive_ready(now);
+  }
 
   // Takes events like poll() takes completions; events make wakeup_fd() readable too.
   std::size_t poll_events(std::span<TcpEvent> events);
@@ -87,7 +95,9 @@ class TcpTransport final : public Transport {
  private:
   bool accept(const Chunk& chunk, Time now);
   bool offer(TcpChunk* entry);
+  void tell(IoThread* thread, IoCommand* command);
   void wake_told();
+  bool receive_ready(Time now);
   TcpChunk* take_ended();
   void close_if_quiet(LinkedConnection* linked);
   void settle(LinkKey link, std::uint64_t connection, bool fenced);
@@ -95,6 +105,10 @@ class TcpTransport final : public Transport {
   const TcpOptions options_;
   PeerMemory* memory_;
   WakeupFd wakeup_;
+  std::optional<ConductorSockets> sockets_;
+  bool slept_ = false;  // somebody may have waited for wakeup_fd() since the last look
+  Time next_look_{};
+  Time lively_until_{};  // looks are frequent: something was sent or has come
   ChunkBook book_;
   std::deque<TcpEvent> events_here_;  // of connections that no thread knows
   ChunkRow ended_here_;               // had no connection
