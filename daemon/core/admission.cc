@@ -41,7 +41,8 @@ void State::admit_or_refuse(const Submitted& call, std::span<const OwnerSpec> sp
 Reason State::judge(const Submitted& call, std::span<const OwnerSpec> specs, const Amounts& total) {
   const Reason session = judge_session(call);
   if (session != Reason::none) return session;
-  if (specs.size() > limits.largest_call_owners) return Reason::too_large;
+  // There will never be room for more than there are owners.
+  if (specs.size() > std::min(limits.largest_call_owners, maxima.owners)) return Reason::too_large;
   call_slots_.start();
   for (const OwnerSpec& spec : specs) owners.prefetch_slot(call.session.value(), spec.slot);
   for (const OwnerSpec& spec : specs) {

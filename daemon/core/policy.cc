@@ -23,6 +23,7 @@ State::State(const Limits& given, const HardMaxima& most, Policy policy, std::ui
       untold_(2 * owner_capacity(most)),
       unasked_(owner_capacity(most)),
       refused_(refusal_capacity(most)),
+      call_slots_(most.owners),
       scratch_(owner_capacity(most)) {
   apply_limits(given);
   set_policy(policy);

@@ -96,6 +96,18 @@ TEST(Admission, ASlotThatIsTakenIsRefusedWithoutMutation) {
   expect_refused(world, 0, kUser, {twice, twice}, Reason::invalid_cell);
 }
 
+TEST(Admission, ACallOfMoreOwnersThanTheCoreHasIsTooLarge) {
+  WorldShape shape;
+  shape.maxima.owners = 64;
+  shape.limits = small_limits(64, kGiB);
+  World world(shape);
+  world.open_lane();
+  world.open_session(0);
+  std::vector<OwnerSpec> specs;
+  for (int i = 0; i < 65; ++i) specs.push_back(world.spec(0, 1));
+  expect_refused(world, 0, kUser, specs, Reason::too_large);
+}
+
 TEST(Admission, TheSlotOfAnEndedOwnerCanBeUsedAgain) {
   World world;
   world.open_lane();
