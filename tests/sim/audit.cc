@@ -13,13 +13,41 @@ std::string text_of(const OwnerId& owner) {
 }  // namespace
 
 void Audit::submitted(SessionId session, std::uint32_t slot, std::uint64_t length) {
-  open_[{session.value(), slot}] = {length, 0, 0};
+  open_[{session.value(), slot}] = {length, 0, 0, {}};
 }
 
 void Audit::admitted(const core::OwnerAdmitted& admission, std::int64_t now_ns) {
   const SlotKey key{admission.session.value(), admission.slot};
   if (!open_.contains(key)) violated(now_ns, text_of(admission.owner) + " was never submitted");
   slots_[admission.owner] = key;
+}
+
+// What was lost goes first, from the beginning of a lost part.
+bool Audit::follows(Open* owner, const core::DispatchChunk& chunk) {
+  if (chunk.length == 0) return false;
+  if (owner->lost.empty()) {
+    if (chunk.local_offset != owner->handed || chunk.length > owner->length - owner->handed) {
+      return false;
+    }
+    owner->handed += chunk.length;
+    return true;
+  }
+  const auto part = owner->lost.find(chunk.local_offset);
+  if (part == owner->lost.end() || chunk.length > part->second) return false;
+  const std::uint64_t left = part->second - chunk.length;
+  owner->lost.erase(part);
+  if (left != 0) owner->lost[chunk.local_offset + chunk.length] = left;
+  return true;
+}
+
+void Audit::lost(const core::DispatchChunk& chunk) {
+  const auto slot = slots_.find(chunk.chunk.owner);
+  if (slot != slots_.end()) open_.at(slot->second).lost[chunk.local_offset] = chunk.length;
+}
+
+void Audit::restarted() {
+  for (auto& [slot, owner] : open_) owner = {owner.length, 0, 0, {}};
+  slots_.clear();
 }
 
 void Audit::dispatched(const core::DispatchChunk& chunk, std::uint64_t in_flight,
@@ -30,13 +58,11 @@ void Audit::dispatched(const core::DispatchChunk& chunk, std::uint64_t in_flight
     return;
   }
   Open& owner = open_.at(slot->second);
-  if (chunk.local_offset != owner.handed || chunk.length == 0 ||
-      chunk.length > owner.length - owner.handed) {
+  if (!follows(&owner, chunk)) {
     violated(now_ns, text_of(chunk.chunk.owner) + ": a chunk of " + std::to_string(chunk.length) +
                          " bytes at " + std::to_string(chunk.local_offset) +
                          " does not follow the one before");
   }
-  owner.handed = chunk.local_offset + chunk.length;
   if (policy == core::Policy::direct) return;
   const bool classes_count = policy != core::Policy::fifo;
   const std::uint64_t room = std::max(2 * lane.chunk_bytes, lane.floor_bytes / 2);
@@ -61,7 +87,7 @@ void Audit::ended(const core::OwnerEnded& end, std::int64_t now_ns) {
   }
   const Open& owner = found->second;
   const bool whole = owner.handed == owner.length && owner.returned == owner.length &&
-                     end.bytes_done == owner.length;
+                     owner.lost.empty() && end.bytes_done == owner.length;
   if (end.state == TaskState::completed && !whole) {
     violated(now_ns, text_of(end.owner) + " completed with " + std::to_string(owner.returned) +
                          " of " + std::to_string(owner.length) + " bytes");

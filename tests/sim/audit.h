@@ -22,6 +22,12 @@ class Audit {
   void dispatched(const core::DispatchChunk& chunk, std::uint64_t in_flight,
                   const core::LaneTotals& lane, core::Policy policy, std::int64_t now_ns);
   void returned(const core::DispatchChunk& chunk);
+  // It did not arrive, and goes again in pieces of any length.
+  void lost(const core::DispatchChunk& chunk);
+  // Owners are outstanding as before, and nothing of them was handed over.
+  void restarted();
+  // The owner is no more, without an end.
+  void forgotten(SessionId session, std::uint32_t slot) { open_.erase({session.value(), slot}); }
   void ended(const core::OwnerEnded& end, std::int64_t now_ns);
   // Nothing more is to be done at this time: what waits, waits for something.
   void settled(LaneId id, const core::LaneTotals& lane, bool client_caps, std::int64_t now_ns);
@@ -32,9 +38,11 @@ class Audit {
   using SlotKey = std::pair<std::uint32_t, std::uint32_t>;  // session, slot
   struct Open {
     std::uint64_t length = 0;
-    std::uint64_t handed = 0;    // offsets [0, handed)
-    std::uint64_t returned = 0;  // bytes
+    std::uint64_t handed = 0;                     // offsets [0, handed)
+    std::uint64_t returned = 0;                   // bytes
+    std::map<std::uint64_t, std::uint64_t> lost;  // below `handed`, to go again: offset, length
   };
+  static bool follows(Open* owner, const core::DispatchChunk& chunk);
   void violated(std::int64_t now_ns, const std::string& what) { violations_->add(now_ns, what); }
 
   Violations* violations_;

@@ -18,6 +18,7 @@ struct FigureName {
   bool of_clients;
   bool of_lane;
   bool of_host;
+  bool of_hosts;  // of a network
   bool needs_reference;
   bool in_phase;  // false: of the whole run alone
   std::string_view meaning;

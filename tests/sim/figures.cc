@@ -31,11 +31,13 @@ Interval measured_time(const Scenario& scenario) {
 
 bool Figures::concerns(const Subject& subject, std::uint32_t client) const {
   const std::uint32_t group = record_.clients[client].group;
+  if (group == kNoGroup) return false;
   switch (subject.kind) {
     case SubjectKind::client: return group == subject.index;
     case SubjectKind::cls: return index_of(scenario_.clients[group].cls) == subject.index;
     case SubjectKind::lane:
-    case SubjectKind::host: return true;
+    case SubjectKind::host:
+    case SubjectKind::hosts: return true;
   }
   return false;
 }
@@ -61,12 +63,16 @@ std::optional<double> Figures::value(const Subject& subject, Figure figure,
     case Figure::within_p8: return within_p8(subject, in);
     case Figure::p99_vs_reference:
     case Figure::moved_vs_reference: return compared(subject, figure, in);
-    case Figure::goodput: return part(completed_bytes(in), capacity_of({SubjectKind::host, 0}, in));
+    case Figure::goodput: return goodput(subject, in);
     case Figure::fairness: return fairness(in);
     case Figure::refused:
     case Figure::largest_chunk:
     case Figure::peak_in_flight:
-    case Figure::peak_outstanding: return of_peaks(subject, figure);
+    case Figure::peak_outstanding:
+    case Figure::over_slots:
+    case Figure::peak_granted:
+    case Figure::over_bound:
+    case Figure::longest_wait: return of_peaks(subject, figure);
   }
   return std::nullopt;
 }
@@ -94,15 +100,20 @@ double Figures::moved(const Subject& subject, const Interval& in) const {
   double sum = 0;
   for (const Moved& each : record_.moved) {
     if (!lies_in(each.at_ns, in)) continue;
-    const bool counts = subject.kind == SubjectKind::lane ? each.lane == subject.index
-                                                          : concerns(subject, each.client);
+    bool counts = concerns(subject, each.client);
+    if (subject.kind == SubjectKind::lane) counts = each.lane == subject.index;
+    if (subject.kind == SubjectKind::hosts) counts = reaches(subject, each.lane);
     if (counts) sum += static_cast<double>(each.bytes);
   }
   return sum;
 }
 
-double Figures::capacity(std::uint32_t lane, const Interval& in) const {
-  const std::vector<RateStep>& rates = record_.lanes[lane].rates;
+// The lane's data goes to one of the hosts.
+bool Figures::reaches(const Subject& hosts, std::uint32_t lane) const {
+  return record_.hosts[record_.lanes[lane].to_host].group == hosts.index;
+}
+
+double Figures::capacity(const std::vector<RateStep>& rates, const Interval& in) const {
   double sum = 0;
   for (std::size_t i = 0; i < rates.size(); ++i) {
     const std::int64_t from = std::max(in.from_ns, rates[i].from_ns);
@@ -113,10 +124,15 @@ double Figures::capacity(std::uint32_t lane, const Interval& in) const {
   return sum;
 }
 
-// Of the lane; or of all lanes that the clients use, each once.
+// Of the lane, or of the hosts' memories; else of all lanes that the clients use, each once.
 double Figures::capacity_of(const Subject& subject, const Interval& in) const {
-  if (subject.kind == SubjectKind::lane) return capacity(subject.index, in);
+  if (subject.kind == SubjectKind::lane) return capacity(record_.lanes[subject.index].rates, in);
   double sum = 0;
+  for (const HostRecord& host : record_.hosts) {
+    if (subject.kind == SubjectKind::hosts && host.group == subject.index) {
+      sum += capacity(host.rates, in);
+    }
+  }
   for (std::uint32_t lane = 0; lane < scenario_.lanes.size(); ++lane) {
     bool used = subject.kind == SubjectKind::host;
     for (std::uint32_t client = 0; client < record_.clients.size() && !used; ++client) {
@@ -125,7 +141,7 @@ double Figures::capacity_of(const Subject& subject, const Interval& in) const {
       used =
           concerns(subject, client) && std::find(lanes.begin(), lanes.end(), lane) != lanes.end();
     }
-    if (used) sum += capacity(lane, in);
+    if (used) sum += capacity(record_.lanes[lane].rates, in);
   }
   return sum;
 }
@@ -163,7 +179,32 @@ std::optional<double> Figures::within_p8(const Subject& subject, const Interval&
   return part(within, judged);
 }
 
+std::optional<double> Figures::goodput(const Subject& subject, const Interval& in) const {
+  const bool hosts = subject.kind == SubjectKind::hosts;
+  return part(hosts ? moved(subject, in) : completed_bytes(in), capacity_of(subject, in));
+}
+
+std::optional<double> Figures::of_hosts(const Subject& subject, Figure figure) const {
+  std::uint64_t most = 0;
+  std::uint64_t sum = 0;
+  for (const HostRecord& host : record_.hosts) {
+    if (host.group != subject.index) continue;
+    const bool credit = figure == Figure::peak_granted;
+    most = std::max(most, credit ? host.peak_granted : host.peak_in_flight);
+    sum += figure == Figure::over_slots ? host.over_slots : host.over_bound;
+  }
+  if (figure == Figure::over_slots || figure == Figure::over_bound) return static_cast<double>(sum);
+  if (figure != Figure::longest_wait) return static_cast<double>(most);
+  std::int64_t longest_ns = 0;
+  for (std::uint32_t lane = 0; lane < record_.lanes.size(); ++lane) {
+    if (reaches(subject, lane))
+      longest_ns = std::max(longest_ns, record_.lanes[lane].longest_wait_ns);
+  }
+  return static_cast<double>(longest_ns) / 1e3;
+}
+
 std::optional<double> Figures::of_peaks(const Subject& subject, Figure figure) const {
+  if (subject.kind == SubjectKind::hosts) return of_hosts(subject, figure);
   if (figure == Figure::peak_outstanding) {
     return static_cast<double>(record_.peak_outstanding_bytes);
   }

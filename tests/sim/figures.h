@@ -40,11 +40,14 @@ class Figures {
   std::vector<double> times_us(const Subject& subject, const Interval& in) const;
   double count(const Subject& subject, const Interval& in, bool completed) const;
   double moved(const Subject& subject, const Interval& in) const;
-  double capacity(std::uint32_t lane, const Interval& in) const;
+  bool reaches(const Subject& hosts, std::uint32_t lane) const;
+  double capacity(const std::vector<RateStep>& rates, const Interval& in) const;
   double capacity_of(const Subject& subject, const Interval& in) const;
   double jain_of(const Subject& subject, const Interval& in) const;
   double fairness(const Interval& in) const;
   std::optional<double> within_p8(const Subject& subject, const Interval& in) const;
+  std::optional<double> goodput(const Subject& subject, const Interval& in) const;
+  std::optional<double> of_hosts(const Subject& subject, Figure figure) const;
   std::optional<double> of_peaks(const Subject& subject, Figure figure) const;
   std::optional<double> compared(const Subject& subject, Figure figure, const Interval& in) const;
   double completed_bytes(const Interval& in) const;

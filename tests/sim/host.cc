@@ -24,10 +24,11 @@ double bytes_per_ns(std::uint64_t bytes_per_s) {
 }  // namespace
 
 Host::Host(const HostShape& shape, Record* record)
-    : record_(record),
+    : shape_(shape),
+      record_(record),
       audit_(&record->violations),
-      core_(shape.limits, shape.maxima, shape.policy, shape.seed),
-      check_every_(shape.check_every),
+      core_(std::make_unique<core::Core>(shape.limits, shape.maxima, shape.policy, shape.seed,
+                                         shape.credits)),
       lanes_(shape.maxima.lanes) {}
 
 void Host::open_lane(std::uint32_t lane, const core::LinkShape& link,
@@ -37,26 +38,40 @@ void Host::open_lane(std::uint32_t lane, const core::LinkShape& link,
   handle(window);
 }
 
-SessionId Host::open_session(std::uint32_t client, std::uint64_t in_flight_bytes,
-                             std::uint32_t slots, Party* party) {
+SessionId Host::open_session(const SessionShape& shape, Party* party) {
   Session session;
-  session.client = client;
+  session.shape = shape;
   session.party = party;
-  for (std::uint32_t slot = slots; slot-- > 0;) session.free_slots.push_back(slot);
-  session.generations.resize(slots);
-  session.pending.resize(slots);
+  for (std::uint32_t slot = shape.slots; slot-- > 0;) session.free_slots.push_back(slot);
+  session.generations.resize(shape.slots);
+  session.pending.resize(shape.slots);
   session.foreground_bytes.resize(lanes_.size());
   const SessionId id{static_cast<std::uint32_t>(sessions_.size())};
   sessions_.push_back(std::move(session));
-  core::SessionOpened event;
-  event.session = id;
-  event.client = ClientKey{client};
-  event.weight = record_->clients[client].weight;
-  event.in_flight_bytes = in_flight_bytes;
-  event.slots = slots;
-  event.limit = core_.limits().client;
-  handle(event);
+  reopen_session(id.value());
   return id;
+}
+
+// With what is outstanding, which is to be handed in again.
+void Host::reopen_session(std::uint32_t index) {
+  Session& session = sessions_[index];
+  core::SessionOpened event;
+  event.session = SessionId{index};
+  event.client = session.shape.key;
+  event.weight = record_->clients[session.shape.client].weight;
+  event.in_flight_bytes = session.shape.in_flight_bytes;
+  event.slots = session.shape.slots;
+  event.limit = core_->limits().client;
+  for (const Pending& each : session.pending) {
+    if (!each.open) continue;
+    core::Amounts& amounts = event.replayed[index_of(each.cls)];
+    amounts.owners += 1;
+    amounts.bytes += each.length;
+    amounts.extents += 1;
+  }
+  for (std::size_t c = 0; c < kMaxClasses; ++c) session.consumed[c] = event.replayed[c];
+  session.granted = {};
+  handle(event);
 }
 
 // A failed check inside of the core leaves it in between; one of check_invariants() does not.
@@ -64,7 +79,7 @@ void Host::handle(const core::Event& event) {
   if (broken_) return;
   record_->events += 1;
   try {
-    core_.handle(event, core_time(now_ns_));
+    core_->handle(event, core_time(now_ns_));
   } catch (const BrokenInvariant& error) {
     record_->violations.add(now_ns_, error.what());
     broken_ = true;
@@ -73,18 +88,18 @@ void Host::handle(const core::Event& event) {
 }
 
 void Host::check() {
-  if (broken_ || check_every_ == 0 || ++since_check_ < check_every_) return;
+  if (broken_ || shape_.check_every == 0 || ++since_check_ < shape_.check_every) return;
   since_check_ = 0;
   record_->checks += 1;
   try {
-    core_.check_invariants();
+    core_->check_invariants();
   } catch (const BrokenInvariant& error) {
     record_->violations.add(now_ns_, error.what());
   }
 }
 
 bool Host::submit(SessionId id, ClassId cls, std::uint32_t lane_index, std::uint64_t length,
-                  std::int64_t intended_ns) {
+                  std::int64_t intended_ns, RegionIndex remote) {
   Session& session = sessions_[id.value()];
   const core::Amounts& granted = session.granted[index_of(cls)];
   core::Amounts& consumed = session.consumed[index_of(cls)];
@@ -98,34 +113,45 @@ bool Host::submit(SessionId id, ClassId cls, std::uint32_t lane_index, std::uint
   consumed.bytes += length;
   consumed.extents += 1;
 
-  const LaneId lane_id{static_cast<std::uint16_t>(lane_index)};
   Pending& pending = session.pending[slot];
   pending = Pending{};
+  pending.open = true;
+  pending.cls = cls;
+  pending.remote = remote;
   pending.length = length;
   pending.intended_ns = intended_ns;
   pending.admitted_ns = now_ns_;
   pending.lane = lane_index;
   pending.changes = lanes_[lane_index].changes;
   if (cls == ClassId::foreground) note_ahead(lane_index, &session, &pending);
+  audit_.submitted(id, slot, length);
+  hand_in(id, slot, false);
+  return true;
+}
+
+void Host::hand_in(SessionId id, std::uint32_t slot, bool again) {
+  Session& session = sessions_[id.value()];
+  const Pending& pending = session.pending[slot];
+  note_queued(lanes_[pending.lane], pending.length);
   core::OwnerSpec spec;
   spec.slot = slot;
   spec.slot_generation = ++session.generations[slot];
-  spec.lane = lane_id;
+  spec.op = lanes_[pending.lane].op;
+  spec.lane = LaneId{static_cast<std::uint16_t>(pending.lane)};
   spec.local_region = RegionIndex{1};
-  spec.remote_region = RegionIndex{2};
-  spec.length = length;
-  audit_.submitted(id, slot, length);
+  spec.remote_region = pending.remote;
+  spec.length = pending.length;
   core::Submitted call;
   call.session = id;
-  call.cls = cls;
+  call.cls = pending.cls;
+  call.replayed = again;
   call.owners = {&spec, 1};
   handle(call);
-  return true;
 }
 
 void Host::wish(SessionId id, ClassId cls, std::uint64_t length, bool waiting) {
   const Session& session = sessions_[id.value()];
-  record_->clients[session.client].refused += 1;
+  record_->clients[session.shape.client].refused += 1;
   handle(core::CreditWanted{id, cls, {1, length, 1}, session.consumed[index_of(cls)], waiting});
 }
 
@@ -137,7 +163,7 @@ void Host::note_ahead(std::uint32_t index, Session* session, Pending* pending) {
   lane.foreground_bytes += pending->length;
   session->foreground_bytes[index] += pending->length;
   pending->ahead = lane.in_flight - lane.in_flight_of[index_of(ClassId::foreground)] +
-                   core_.lane_totals(id).chunk_bytes + lane.foreground_outstanding;
+                   core_->lane_totals(id).chunk_bytes + lane.foreground_outstanding;
   pending->others = lane.foreground_bytes - session->foreground_bytes[index];
 }
 
@@ -154,10 +180,10 @@ std::int64_t Host::bound_ns(const Session& session, const Pending& pending) cons
 // Whether P8 has to hold to the byte: nothing may go before foreground but what it says, and the
 // window is no shorter than the way.
 bool Host::foreground_is_first(const HostLane& lane, LaneId id) const {
-  const core::Limits& limits = core_.limits();
+  const core::Limits& limits = core_->limits();
   const core::ClassLimits& own = limits.classes[index_of(ClassId::foreground)];
-  const bool strict = core_.policy() == core::Policy::strict ||
-                      (core_.policy() == core::Policy::wdrr && own.strict);
+  const bool strict = core_->policy() == core::Policy::strict ||
+                      (core_->policy() == core::Policy::wdrr && own.strict);
   if (!strict || limits.age_max != Duration{0} || own.in_flight_bytes != 0 ||
       limits.client_in_flight_bytes != 0) {
     return false;
@@ -165,7 +191,7 @@ bool Host::foreground_is_first(const HostLane& lane, LaneId id) const {
   for (const core::ClassLimits& each : limits.classes) {
     if (each.reserve_bytes != 0 || (&each != &own && each.strict)) return false;
   }
-  const core::LaneTotals totals = core_.lane_totals(id);
+  const core::LaneTotals totals = core_->lane_totals(id);
   const double way =
       lane.shape.bytes_per_ns * static_cast<double>(lane.shape.delay_ns + lane.shape.jitter_ns);
   return !totals.adaptive && static_cast<double>(totals.window_bytes) >=
@@ -177,7 +203,7 @@ void Host::set_rate(std::uint32_t index, std::uint64_t bytes_per_s) {
   lane.shape.bytes_per_ns = bytes_per_ns(bytes_per_s);
   lane.link->set_rate(lane.shape.bytes_per_ns);
   lane.changes += 1;
-  record_->lanes[index].rates.push_back({now_ns_, bytes_per_s});
+  lane_record(index).rates.push_back({now_ns_, bytes_per_s});
 }
 
 void Host::set_delay(std::uint32_t index, std::int64_t delay_ns) {
@@ -194,42 +220,35 @@ void Host::jam(std::uint32_t index, std::int64_t for_ns) {
 // What was submitted before is not judged by the new policy.
 void Host::set_policy(core::Policy policy) {
   if (broken_) return;
-  TENTQ_CHECK(core_.set_policy(policy) == StatusCode::ok);
+  TENTQ_CHECK(core_->set_policy(policy) == StatusCode::ok);
   for (HostLane& lane : lanes_) lane.changes += 1;
 }
 
 void Host::set_class_weight(ClassId cls, std::uint32_t weight) {
   if (broken_) return;
-  core::Limits limits = core_.limits();
+  core::Limits limits = core_->limits();
   limits.classes[index_of(cls)].weight = weight;
-  TENTQ_CHECK(core_.set_limits(limits, nullptr) == StatusCode::ok);
+  TENTQ_CHECK(core_->set_limits(limits, nullptr) == StatusCode::ok);
 }
 
 std::int64_t Host::next_ns() {
   if (broken_) return kNeverNs;
   std::int64_t next = kNeverNs;
-  for (HostLane& lane : lanes_) {
+  for (std::size_t i = 0; i < lanes_.size() && !is_far(); ++i) {
+    const HostLane& lane = lanes_[i];
     if (const auto at = lane.link->next_ns()) next = std::min(next, *at);
   }
-  if (const auto deadline = core_.next_deadline()) {
+  if (const auto deadline = core_->next_deadline()) {
     next = std::min(next, std::max(now_ns_, to_ns(*deadline) - kStartNs));
   }
   return next;
 }
 
 void Host::step() {
-  for (std::uint32_t index = 0; index < lanes_.size(); ++index) {
-    HostLane& lane = lanes_[index];
+  for (std::size_t i = 0; i < lanes_.size() && !is_far(); ++i) {
+    const HostLane& lane = lanes_[i];
     for (auto at = lane.link->next_ns(); at && *at <= now_ns_; at = lane.link->next_ns()) {
-      const auto slot = static_cast<std::uint32_t>(lane.link->take());
-      const Flight flight = flights_[slot];
-      free_flights_.push_back(slot);
-      lane.in_flight -= flight.chunk.length;
-      lane.in_flight_of[index_of(flight.cls)] -= flight.chunk.length;
-      const std::uint32_t client = sessions_[flight.chunk.session.value()].client;
-      record_->moved.push_back({now_ns_, client, index, flight.chunk.length});
-      audit_.returned(flight.chunk);
-      handle(core::ChunkEnded{flight.chunk.chunk, flight.chunk.length, Reason::none});
+      returned(static_cast<std::uint32_t>(lane.link->take()));
     }
   }
   handle(core::Tick{});
@@ -238,11 +257,12 @@ void Host::step() {
 void Host::settle() {
   while (take_effects() || tell_parties()) {
   }
-  if (broken_) return;
-  bool client_caps = core_.limits().client_in_flight_bytes != 0;
+  // A way to another host may wait for more than its window.
+  if (broken_ || is_far()) return;
+  const bool client_caps = core_->limits().client_in_flight_bytes != 0;
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     const LaneId id{static_cast<std::uint16_t>(i)};
-    audit_.settled(id, core_.lane_totals(id), client_caps, now_ns_);
+    audit_.settled(id, core_->lane_totals(id), client_caps, now_ns_);
   }
 }
 
@@ -250,7 +270,7 @@ bool Host::take_effects() {
   bool any = false;
   try {
     while (!broken_) {
-      const std::optional<core::Effect> effect = core_.next_effect();
+      const std::optional<core::Effect> effect = core_->next_effect();
       if (!effect) break;
       any = true;
       carry_out(*effect);
@@ -278,40 +298,22 @@ void Host::carry_out(const core::Effect& effect) {
     session.granted[index_of(reclaim->cls)] = reclaim->granted;
     handle(core::CreditConsumed{reclaim->session, reclaim->cls,
                                 session.consumed[index_of(reclaim->cls)]});
+  } else if (const auto* demand = std::get_if<core::SendDemand>(&effect)) {
+    shape_.carrier->demand(demand->receiver, demand->demand);
   }
   // The rest is for cancels, routes and ends of sessions, which no scenario has.
-}
-
-void Host::dispatch(const core::DispatchChunk& chunk) {
-  HostLane& lane = lanes_[chunk.lane.value()];
-  std::uint32_t slot = static_cast<std::uint32_t>(flights_.size());
-  if (free_flights_.empty()) {
-    flights_.emplace_back();
-  } else {
-    slot = free_flights_.back();
-    free_flights_.pop_back();
-  }
-  const std::optional<core::OwnerView> owner = core_.find_owner(chunk.chunk.owner);
-  TENTQ_CHECK(owner.has_value());
-  flights_[slot] = {chunk, owner->cls};
-  lane.in_flight += chunk.length;
-  lane.in_flight_of[index_of(owner->cls)] += chunk.length;
-  audit_.dispatched(chunk, lane.in_flight, core_.lane_totals(chunk.lane), core_.policy(), now_ns_);
-  LaneRecord& record = record_->lanes[chunk.lane.value()];
-  record.peak_in_flight = std::max(record.peak_in_flight, lane.in_flight);
-  ClientRecord& client = record_->clients[sessions_[chunk.session.value()].client];
-  client.largest_chunk = std::max(client.largest_chunk, chunk.length);
-  lane.link->post(slot, chunk.length, now_ns_);
 }
 
 void Host::note_end(const core::OwnerEnded& end) {
   audit_.ended(end, now_ns_);
   Session& session = sessions_[end.session.value()];
   const Pending pending = session.pending[end.slot];
+  session.pending[end.slot].open = false;
   session.free_slots.push_back(end.slot);
   HostLane& lane = lanes_[pending.lane];
+  note_handed_over(lane, lane_record(pending.lane), pending.length - pending.handed);
   Sample sample;
-  sample.client = session.client;
+  sample.client = session.shape.client;
   sample.intended_ns = pending.intended_ns;
   sample.ended_ns = now_ns_;
   sample.took_admitted_ns = now_ns_ - pending.admitted_ns;
@@ -319,7 +321,10 @@ void Host::note_end(const core::OwnerEnded& end) {
   sample.completed = end.state == TaskState::completed;
   if (end.cls == ClassId::foreground) {
     lane.foreground_outstanding -= pending.length;
-    if (lane.changes == pending.changes) sample.bound_ns = bound_ns(session, pending);
+    // Of another host there is more in the way than its lane.
+    if (!is_far() && lane.changes == pending.changes) {
+      sample.bound_ns = bound_ns(session, pending);
+    }
     if (sample.bound_ns >= 0 && sample.took_admitted_ns > sample.bound_ns &&
         foreground_is_first(lane, LaneId{static_cast<std::uint16_t>(pending.lane)})) {
       record_->violations.add(now_ns_, "a foreground owner took " +
@@ -327,7 +332,7 @@ void Host::note_end(const core::OwnerEnded& end) {
                                            " ns, P8 allows " + std::to_string(sample.bound_ns));
     }
   }
-  record_->samples.push_back(sample);
+  if (session.shape.counted) record_->samples.push_back(sample);
   ends_.push_back({end, pending.intended_ns});
 }
 
@@ -339,10 +344,10 @@ void Host::note_raise(const core::RaiseCredit& raise) {
 }
 
 void Host::note_peaks() {
-  const core::Amounts outstanding = core_.outstanding();
+  const core::Amounts outstanding = core_->outstanding();
   record_->peak_outstanding_bytes = std::max(record_->peak_outstanding_bytes, outstanding.bytes);
   record_->peak_outstanding_owners = std::max(record_->peak_outstanding_owners, outstanding.owners);
-  const core::Amounts& limit = core_.limits().host;
+  const core::Amounts& limit = core_->limits().host;
   if (outstanding.owners > limit.owners || outstanding.bytes > limit.bytes) {
     record_->violations.add(now_ns_, std::to_string(outstanding.bytes) +
                                          " bytes are outstanding, more than the host's limit");
@@ -362,7 +367,7 @@ bool Host::tell_parties() {
 }
 
 void Host::finish() {
-  if (!broken_) audit_.over(core_, now_ns_);
+  if (!broken_) audit_.over(*core_, now_ns_);
 }
 
 }  // namespace tentq::sim

@@ -11,7 +11,25 @@ namespace {
 constexpr std::int64_t kRetryNs = 1'000'000;
 constexpr std::int64_t kSliceNs = 100'000'000;  // the library's, while it blocks
 
+constexpr std::uint32_t kMostSlots = 4096;  // of a session; as the daemon's default
+
 }  // namespace
+
+std::uint64_t mixed(std::uint64_t seed, std::uint64_t number) {
+  bench::Random random(seed ^ (number + 1) * 0x9e37'79b9'7f4a'7c15);
+  return random.next();
+}
+
+std::uint32_t slots_of(const ClientSpec& client) {
+  std::uint64_t slots = kMostSlots;
+  if (client.kind == LoadKind::closed || client.kind == LoadKind::once) slots = client.depth;
+  if (client.kind == LoadKind::flood) {
+    slots = client.bytes / client.session_count() /
+                *std::min_element(client.sizes.begin(), client.sizes.end()) +
+            1;
+  }
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, kMostSlots));
+}
 
 Load::Load(const LoadShape& shape, Host* host, Agenda* agenda)
     : shape_(shape),
@@ -42,7 +60,9 @@ bool Load::submit(std::int64_t intended_ns) {
 OpenLoad::OpenLoad(const LoadShape& shape, Host* host, Agenda* agenda)
     : Load(shape, host, agenda),
       arrivals_(shape.client.spacing, shape.mean_gap_ns,
-                static_cast<double>(shape.number) / shape.client.session_count(), shape.seed) {
+                static_cast<double>(shape.number % shape.client.session_count()) /
+                    shape.client.session_count(),
+                shape.seed) {
   plan();
 }
 
@@ -69,6 +89,27 @@ void OpenLoad::act() {
   agenda_->set(actor_, std::min(planned_ns_, retry_ns_));
 }
 
+TraceLoad::TraceLoad(const LoadShape& shape, Host* host, Agenda* agenda)
+    : Load(shape, host, agenda) {
+  agenda->set(actor_, steps().empty() ? kNeverNs : steps().front().at_ns);
+}
+
+void TraceLoad::act() {
+  const std::uint64_t length = shape_.client.sizes[0];
+  while (next_ < steps().size() && steps()[next_].at_ns <= host_->now_ns()) {
+    const TraceStep& step = steps()[next_];
+    if (!host_->submit(session_, shape_.client.cls, step.lane, length, step.at_ns)) {
+      host_->wish(session_, shape_.client.cls, length, true);
+      blocked_ = true;
+      agenda_->set(actor_, host_->now_ns() + kSliceNs);
+      return;
+    }
+    next_ += 1;
+  }
+  blocked_ = false;
+  agenda_->set(actor_, next_ < steps().size() ? steps()[next_].at_ns : kNeverNs);
+}
+
 KeepLoad::KeepLoad(const LoadShape& shape, Host* host, Agenda* agenda)
     : Load(shape, host, agenda),
       most_bytes_(shape.client.bytes / shape.client.session_count()),
@@ -89,7 +130,8 @@ bool KeepLoad::wants_more() const {
     case LoadKind::closed: return outstanding_ + thinking_.size() < shape_.client.depth;
     case LoadKind::once: return count_ < shape_.client.depth;
     case LoadKind::flood: return outstanding_bytes_ + next().length <= most_bytes_;
-    case LoadKind::open: break;
+    case LoadKind::open:
+    case LoadKind::trace: break;
   }
   return false;
 }
@@ -135,6 +177,7 @@ std::uint64_t KeepLoad::unsubmitted() const {
 
 std::unique_ptr<Load> make_load(const LoadShape& shape, Host* host, Agenda* agenda) {
   if (shape.client.kind == LoadKind::open) return std::make_unique<OpenLoad>(shape, host, agenda);
+  if (shape.client.kind == LoadKind::trace) return std::make_unique<TraceLoad>(shape, host, agenda);
   return std::make_unique<KeepLoad>(shape, host, agenda);
 }
 

@@ -14,12 +14,24 @@
 
 namespace tentq::sim {
 
+// What one session of a trace submits, and when.
+struct TraceStep {
+  std::int64_t at_ns = 0;
+  std::uint32_t lane = 0;
+};
+
+// A seed of its own for each number.
+std::uint64_t mixed(std::uint64_t seed, std::uint64_t number);
+// That a session of it needs.
+std::uint32_t slots_of(const ClientSpec& client);
+
 struct LoadShape {
   ClientSpec client;
   std::uint32_t number = 0;  // of the session in its group
   std::uint64_t seed = 1;
   double mean_gap_ns = 0;  // open
   std::int64_t end_ns = 0;
+  std::vector<TraceStep> steps;  // trace: in order of time
 };
 
 class Load : public Party {
@@ -69,6 +81,26 @@ class OpenLoad final : public Load {
   std::int64_t planned_ns_ = 0;
   std::int64_t retry_ns_ = kNeverNs;
   std::deque<std::int64_t> refused_;  // their planned times
+};
+
+// Submits what is planned for it, at its time or as soon as there is credit.
+class TraceLoad final : public Load {
+ public:
+  TraceLoad(const LoadShape& shape, Host* host, Agenda* agenda);
+  void act() override;
+  void ended(const core::OwnerEnded&, std::int64_t) override {
+    if (blocked_) act();
+  }
+  void credit_raised() override {
+    if (blocked_) act();
+  }
+  std::uint64_t unsubmitted() const override { return steps().size() - next_; }
+
+ private:
+  const std::vector<TraceStep>& steps() const { return shape_.steps; }
+
+  std::size_t next_ = 0;
+  bool blocked_ = false;
 };
 
 // Keeps owners outstanding: a number of them, bytes, or what there is to send once.

@@ -26,6 +26,7 @@ struct Options {
   std::string policy;  // empty: the scenario's
   std::uint64_t seed = 0;
   bool seeded = false;
+  std::string trace;
   std::uint32_t check_every = 0;  // 0: as the scenario says
   bool json = false;
 };
@@ -33,6 +34,7 @@ struct Options {
 int run(const Options& options) {
   Scenario scenario = read_scenario(options.scenario);
   if (options.seeded) scenario.seed = options.seed;
+  scenario.trace = options.trace;
   if (options.check_every != 0) scenario.check_every = options.check_every;
   const Side own = side_of(scenario.policy);
   std::vector<Outcome> outcomes;
@@ -66,6 +68,9 @@ int parse_and_run(int argc, char** argv) {
   const CLI::Option* seed = app.add_option("--seed", options.seed, "Instead of the scenario's");
   app.add_option("--check-every", options.check_every, "Events, instead of the scenario's")
       ->check(CLI::Range(1u, 1'000'000u));
+  app.add_option("--trace", options.trace,
+                 "A file of requests for clients with `trace`: one JSON object a line, with "
+                 "`timestamp` in ms and `hash_ids`");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -9,34 +9,11 @@
 
 #include "daemon/core/amounts.h"
 #include "daemon/core/bounds.h"
+#include "tests/sim/settings.h"
 #include "tests/sim/simulation.h"
 
 namespace tentq::sim {
 namespace {
-
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
-constexpr std::uint32_t kMostSessions = 4096;
-
-// Settings of one statement, in any order, each at most once.
-class Settings {
- public:
-  explicit Settings(Words& words) : words_(words) {}
-  // The next key; empty at the end of the line.
-  std::string next(const std::vector<std::string_view>& known) {
-    if (words_.empty()) return {};
-    std::string key(known[words_.one_of("setting", known)]);
-    if (!seen_.insert(key).second) words_.fail("`" + key + "` stands twice", "keep one of them");
-    return key;
-  }
-  bool has(const std::string& key) const { return seen_.contains(key); }
-  void require(const std::string& key, const std::string& example) {
-    if (!has(key)) words_.fail("`" + key + "` is missing", "add `" + example + "`");
-  }
-
- private:
-  Words& words_;
-  std::set<std::string> seen_;
-};
 
 class Parser {
  public:
@@ -55,9 +32,12 @@ class Parser {
   void check(Words& words);
   void limits(Words& words);
   void class_limits(Words& words);
-  void lane(Words& words);
-  void client(Words& words);
-  void load(Words& words, const std::string& key, ClientSpec* client);
+  void lane(Words& words) { parse_lane(words, &scenario_); }
+  void client(Words& words) { parse_client(words, &scenario_); }
+  void hosts(Words& words) { parse_hosts(words, &scenario_); }
+  void network(Words& words) { parse_network(words, &scenario_); }
+  void credits(Words& words) { parse_credits(words, &scenario_); }
+  void path(Words& words) { parse_path(words, &scenario_); }
   void change(Words& words);
   void change_lane(Words& words, Change* change);
   void phase(Words& words);
@@ -66,8 +46,6 @@ class Parser {
     scenario_.expectations.push_back(parse_expectation(words, scenario_));
   }
 
-  static std::int64_t above_zero(Words& words, std::string_view what);
-  static void check_new(Words& words, const std::string& name, bool exists);
   void check_times(const Words& at_end) const;
   void check_expectations(const Words& at_end) const;
 
@@ -75,28 +53,17 @@ class Parser {
   std::set<std::string> once_;
 };
 
-std::int64_t Parser::above_zero(Words& words, std::string_view what) {
-  const std::int64_t value = words.duration_ns(what);
-  if (value == 0)
-    words.fail("the " + std::string(what) + " is 0", "write a longer one, such as 1s");
-  return value;
-}
-
-void Parser::check_new(Words& words, const std::string& name, bool exists) {
-  if (exists) words.fail("`" + name + "` stands above already", "choose another name");
-}
-
 void Parser::statement(Words& words) {
   static const std::map<std::string_view, Statement> statements = {
-      {"at", &Parser::change},           {"check", &Parser::check},
-      {"class", &Parser::class_limits},  {"client", &Parser::client},
-      {"duration", &Parser::duration},   {"expect", &Parser::expect},
-      {"lane", &Parser::lane},           {"limits", &Parser::limits},
-      {"phase", &Parser::phase},         {"policy", &Parser::policy},
-      {"reference", &Parser::reference}, {"seed", &Parser::seed},
-      {"warmup", &Parser::warmup}};
-  static const std::set<std::string_view> only_once = {"check",     "duration", "limits", "policy",
-                                                       "reference", "seed",     "warmup"};
+      {"at", &Parser::change},     {"check", &Parser::check},     {"class", &Parser::class_limits},
+      {"client", &Parser::client}, {"credits", &Parser::credits}, {"duration", &Parser::duration},
+      {"expect", &Parser::expect}, {"hosts", &Parser::hosts},     {"lane", &Parser::lane},
+      {"limits", &Parser::limits}, {"network", &Parser::network}, {"path", &Parser::path},
+      {"phase", &Parser::phase},   {"policy", &Parser::policy},   {"reference", &Parser::reference},
+      {"seed", &Parser::seed},     {"warmup", &Parser::warmup}};
+  static const std::set<std::string_view> only_once = {
+      "check", "credits", "duration",  "limits", "network",
+      "path",  "policy",  "reference", "seed",   "warmup"};
   std::vector<std::string_view> known;
   known.reserve(statements.size());
   for (const auto& [name, statement] : statements) known.push_back(name);
@@ -164,132 +131,6 @@ void Parser::class_limits(Words& words) {
   }
 }
 
-void Parser::lane(Words& words) {
-  LaneSpec lane;
-  lane.name = words.name("a lane's name");
-  check_new(words, lane.name,
-            std::any_of(scenario_.lanes.begin(), scenario_.lanes.end(),
-                        [&](const LaneSpec& each) { return each.name == lane.name; }));
-  Settings settings(words);
-  const std::vector<std::string_view> known = {"rate",   "delay", "jitter",   "window",
-                                               "chunks", "chunk", "adaptive", "floor"};
-  for (std::string key = settings.next(known); !key.empty(); key = settings.next(known)) {
-    if (key == "rate") {
-      lane.rate = words.rate("rate");
-    } else if (key == "delay") {
-      lane.delay_ns = words.duration_ns("delay");
-    } else if (key == "jitter") {
-      lane.jitter_ns = words.duration_ns("jitter");
-    } else if (key == "window") {
-      lane.window_bytes = words.size("window", 4096, kMostBytes);
-    } else if (key == "chunks") {
-      lane.window_chunks =
-          static_cast<std::uint32_t>(words.number("number of chunks", 1, 1u << 20));
-    } else if (key == "chunk" && words.peek() == "auto") {
-      words.keyword("auto");
-      lane.chunk_bytes = 0;
-    } else if (key == "chunk") {
-      lane.chunk_bytes = words.size("chunk", 4096, std::uint64_t{1} << 30);
-    } else if (key == "adaptive") {
-      lane.rules.adaptive = true;
-      lane.rules.delay_target = Duration{above_zero(words, "delay target")};
-    } else {
-      lane.rules.least_bytes = words.size("floor", 1, kMostBytes);
-    }
-  }
-  settings.require("rate", "rate 500MB/s");
-  if (settings.has("floor") && !lane.rules.adaptive) {
-    words.fail("a fixed window has no floor", "add `adaptive 100us`, or delete `floor`");
-  }
-  scenario_.lanes.push_back(lane);
-}
-
-void Parser::load(Words& words, const std::string& key, ClientSpec* client) {
-  if (key == "open") {
-    client->kind = LoadKind::open;
-    client->share = words.ratio("part of the rate");
-    if (client->share <= 0 || client->share > 10) {
-      words.fail("an open load of that part of the rate", "write more than 0 and at most 1000%");
-    }
-  } else if (key == "flood") {
-    client->kind = LoadKind::flood;
-    client->bytes = words.size("size", 1, kMostBytes);
-  } else {
-    client->kind = key == "closed" ? LoadKind::closed : LoadKind::once;
-    client->depth = static_cast<std::uint32_t>(words.number("number of owners", 1, 4096));
-  }
-}
-
-void Parser::client(Words& words) {
-  ClientSpec client;
-  client.name = words.name("a client's name");
-  check_new(words, client.name,
-            std::any_of(scenario_.clients.begin(), scenario_.clients.end(),
-                        [&](const ClientSpec& each) { return each.name == client.name; }));
-  Settings settings(words);
-  const std::vector<std::string_view> loads = {"open", "closed", "flood", "once"};
-  std::vector<std::string_view> known = {"count",     "class",    "weight", "sessions",
-                                         "in-flight", "lane",     "size",   "from",
-                                         "until",     "arrivals", "think"};
-  known.insert(known.end(), loads.begin(), loads.end());
-  int given = 0;
-  for (std::string key = settings.next(known); !key.empty(); key = settings.next(known)) {
-    if (key == "count") {
-      client.count = static_cast<std::uint32_t>(words.number("number", 1, kMostSessions));
-    } else if (key == "class") {
-      client.cls = take_class(words);
-    } else if (key == "weight") {
-      client.weight = static_cast<std::uint32_t>(words.number("weight", 1, 1u << 16));
-    } else if (key == "sessions") {
-      client.sessions = static_cast<std::uint32_t>(words.number("number of sessions", 1, 64));
-    } else if (key == "in-flight") {
-      client.in_flight_bytes = words.size("size", core::kLeastCap, kMostBytes);
-    } else if (key == "lane") {
-      for (const std::string& name : words.names("lane")) {
-        client.lanes.push_back(take_lane(words, scenario_, name));
-      }
-    } else if (key == "size") {
-      client.sizes = words.sizes("size");
-    } else if (key == "think") {
-      client.think_ns = words.duration_ns("time to think");
-    } else if (key == "from") {
-      client.from_ns = words.duration_ns("time");
-    } else if (key == "until") {
-      client.until_ns = words.duration_ns("time");
-    } else if (key == "arrivals") {
-      client.spacing = words.one_of("kind of arrivals", {"fixed", "poisson"}) == 0
-                           ? bench::qos::Spacing::fixed
-                           : bench::qos::Spacing::poisson;
-    } else {
-      given += 1;
-      load(words, key, &client);
-    }
-  }
-  settings.require("class", "class background");
-  settings.require("lane", "lane NAME");
-  settings.require("size", "size 256KiB");
-  if (given != 1) {
-    words.fail("a client has one load, this one has " + std::to_string(given),
-               "write one of `open 20%`, `closed 4`, `flood 1GiB`, `once 1`");
-  }
-  if (settings.has("arrivals") && client.kind != LoadKind::open) {
-    words.fail("only an open load has arrivals", "write `open 20%`, or delete `arrivals`");
-  }
-  if (settings.has("think") && client.kind != LoadKind::closed) {
-    words.fail("only a closed load thinks", "write `closed 4`, or delete `think`");
-  }
-  if (client.until_ns <= client.from_ns) {
-    words.fail("it stops before it begins", "write `until` later than `from`");
-  }
-  const std::uint64_t least = std::uint64_t{client.session_count()} *
-                              *std::max_element(client.sizes.begin(), client.sizes.end());
-  if (client.kind == LoadKind::flood && client.bytes < least) {
-    words.fail("the flood is smaller than one owner of each of its sessions",
-               "write at least `flood " + std::to_string(least) + "`, or fewer clients");
-  }
-  scenario_.clients.push_back(client);
-}
-
 void Parser::change_lane(Words& words, Change* change) {
   change->lane = take_lane(words, scenario_, words.word("a lane's name"));
   switch (words.one_of("change of a lane", {"rate", "delay", "jam"})) {
@@ -311,17 +152,22 @@ void Parser::change_lane(Words& words, Change* change) {
 void Parser::change(Words& words) {
   Change change;
   change.at_ns = words.duration_ns("time");
-  const std::size_t what = words.one_of("change", {"lane", "policy", "class"});
+  const std::size_t what =
+      words.one_of("change", {"lane", "policy", "class", "hosts", "partition"});
   if (what == 0) {
     change_lane(words, &change);
   } else if (what == 1) {
     change.kind = ChangeKind::policy;
     change.policy = take_policy(words);
-  } else {
+  } else if (what == 2) {
     change.kind = ChangeKind::class_weight;
     change.cls = take_class(words);
     words.keyword("weight");
     change.weight = static_cast<std::uint32_t>(words.number("weight", 1, 1u << 16));
+  } else if (what == 3) {
+    change_hosts(words, scenario_, &change);
+  } else {
+    change_partition(words, scenario_, &change);
   }
   if (!scenario_.changes.empty() && scenario_.changes.back().at_ns > change.at_ns) {
     words.fail("this change comes before the one above", "write changes in order of time");
@@ -346,12 +192,12 @@ void Parser::phase(Words& words) {
   scenario_.phases.push_back(phase);
 }
 
-// reference only NAME,NAME; reference without changes
+// reference only NAME,NAME; reference without changes|credits
 void Parser::reference(Words& words) {
   Reference reference;
   if (words.one_of("kind of reference", {"only", "without"}) == 1) {
-    words.keyword("changes");
-    reference.without_changes = true;
+    const bool credits = words.one_of("part", {"changes", "credits"}) == 1;
+    (credits ? reference.without_credits : reference.without_changes) = true;
   } else {
     for (const std::string& name : words.names("client")) {
       reference.only.push_back(take_client(words, scenario_, name));
@@ -394,8 +240,10 @@ void Parser::check_expectations(const Words& at_end) const {
 Scenario Parser::finish(std::size_t lines) {
   const Words at_end(scenario_.path, lines, "");
   if (scenario_.duration_ns == 0) at_end.fail("there is no `duration`", "add `duration 10s`");
-  if (scenario_.lanes.empty()) {
-    at_end.fail("there is no lane", "add `lane shm rate 500MB/s`");
+  if (scenario_.is_network()) {
+    check_network(at_end, scenario_);
+  } else if (scenario_.lanes.empty()) {
+    at_end.fail("there is no lane", "add `lane shm rate 500MB/s`, or `hosts a count 2`");
   }
   if (scenario_.clients.empty()) {
     at_end.fail("there is no client",

@@ -21,6 +21,7 @@ Expectation parse_expectation(Words& words, const Scenario& scenario);
 ClassId take_class(Words& words);
 std::uint32_t take_lane(Words& words, const Scenario& scenario, const std::string& name);
 std::uint32_t take_client(Words& words, const Scenario& scenario, const std::string& name);
+std::uint32_t take_hosts(Words& words, const Scenario& scenario, const std::string& name);
 core::Policy take_policy(Words& words);
 
 }  // namespace tentq::sim

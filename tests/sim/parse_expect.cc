@@ -13,6 +13,7 @@ bool belongs(const FigureName& figure, SubjectKind subject) {
     case SubjectKind::cls: return figure.of_clients;
     case SubjectKind::lane: return figure.of_lane;
     case SubjectKind::host: return figure.of_host;
+    case SubjectKind::hosts: return figure.of_hosts;
   }
   return false;
 }
@@ -44,16 +45,25 @@ Expectation parse_expectation(Words& words, const Scenario& scenario) {
   Expectation expected;
   expected.line = words.line();
   expected.text = words.text();
-  expected.subject =
-      static_cast<SubjectKind>(words.one_of("subject", {"client", "class", "lane", "host"}));
+  expected.subject = static_cast<SubjectKind>(
+      words.one_of("subject", {"client", "class", "lane", "host", "hosts"}));
   if (expected.subject == SubjectKind::client) {
     expected.index = take_client(words, scenario, words.word("a client's name"));
   } else if (expected.subject == SubjectKind::cls) {
     expected.index = static_cast<std::uint32_t>(index_of(take_class(words)));
   } else if (expected.subject == SubjectKind::lane) {
     expected.index = take_lane(words, scenario, words.word("a lane's name"));
+  } else if (expected.subject == SubjectKind::hosts) {
+    expected.index = take_hosts(words, scenario, words.word("a name of hosts"));
   }
   expected.figure = take_figure(words, expected.subject);
+  const bool of_one = expected.figure == Figure::of_capacity ||
+                      expected.figure == Figure::within_p8 ||
+                      (expected.figure == Figure::goodput && expected.subject == SubjectKind::host);
+  if (scenario.is_network() && of_one) {
+    words.fail("`" + std::string(named(expected.figure).name) + "` is of one host and its lanes",
+               "write a figure of `hosts NAME`, such as goodput");
+  }
   const FigureName& name = named(expected.figure);
   expected.relation = static_cast<Relation>(words.one_of("relation", {"<=", ">=", "="}));
   expected.value = take_value(words, name.unit);

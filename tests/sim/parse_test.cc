@@ -132,7 +132,7 @@ TEST_P(BadLine, IsNamedWithItsRemedy) {
 INSTANTIATE_TEST_SUITE_P(
     Lines, BadLine,
     ::testing::Values(
-        Bad{"lanes two", "no statement `lanes`", "duration, expect, lane"},
+        Bad{"lanes two", "no statement `lanes`", "duration, expect, hosts, lane"},
         Bad{"duration 5s", "stands above already", "keep one"},
         Bad{"warmup 1", "`1` is no warm-up", "us, ms, s"},
         Bad{"warmup -1s", "`-1s` is no warm-up", "whole number"},
@@ -154,6 +154,10 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"class default in-flight 1", "the core does not take", "4096"},
         Bad{"lane shm rate 1GB/s", "`shm` stands above", "another name"},
         Bad{"lane 2nd rate 1GB/s", "`2nd` is no name", "beginning with a letter"},
+        Bad{"hosts b count 2", "lanes of one host already", "client NAME on HOSTS"},
+        Bad{"client b on x class default size 1MiB closed 1", "no hosts `x`", "hosts x count 2"},
+        Bad{"client b op read class default lane shm size 1MiB closed 1", "of several hosts",
+            "hosts NAME"},
         Bad{"lane b", "`rate` is missing", "rate 500MB/s"},
         Bad{"lane b rate 500", "`500` is no rate", "500MB/s"},
         Bad{"lane b rate 0MB/s", "is no rate", "above 0"},
@@ -195,13 +199,13 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"at 1s lane shm", "the line ends", "rate, delay or jam"},
         Bad{"at 1s lane far rate 1GB/s", "no lane `far`", "shm"},
         Bad{"at 1s lane shm jam 0s", "is 0", "longer"},
-        Bad{"at 1s client bulk", "no change `client`", "lane, policy or class"},
+        Bad{"at 1s client bulk", "no change `client`", "lane, policy, class, hosts or partition"},
         Bad{"at 1s class default weight 0", "`0` is no weight", "from 1"},
         Bad{"at 10s policy fifo", "comes after the end", "longer `duration`"},
         Bad{"phase a from 2s to 1s", "ends before it begins", "later time"},
         Bad{"phase a from 2s to 11s", "ends after the end", "longer `duration`"},
         Bad{"reference only other", "no client `other`", "bulk"},
-        Bad{"reference without clients", "`clients` is out of place", "`changes`"},
+        Bad{"reference without clients", "no part `clients`", "changes or credits"},
         Bad{"expect client other p99 <= 1ms", "no client `other`", "bulk"},
         Bad{"expect lane shm p99 <= 1ms", "no figure `p99`", "utilisation"},
         Bad{"expect client bulk p99 < 1ms", "no relation `<`", "<=, >= or ="},
@@ -210,7 +214,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"expect client bulk p99 <= 1ms in late", "no phase `late`", "phase late from"},
         Bad{"expect client bulk refused <= 1 in late", "of the whole run", "delete the phase"},
         Bad{"expect client bulk p99-vs-reference <= 2", "needs a run", "reference only"},
-        Bad{"expect", "the line ends", "client, class, lane or host"}));
+        Bad{"expect", "the line ends", "client, class, lane, host or hosts"}));
 
 TEST(ParseScenario, ChangesOutOfOrderAreRefused) {
   const std::string text = std::string(kGood) + "at 2s policy fifo\nat 1s policy wdrr\n";

@@ -310,7 +310,7 @@ TEST(Host, AForegroundOwnerBeyondItsBoundIsAViolation) {
     host.open_lane(0, {0.5, 0, 0, 50'000'000, 1},
                    core::LaneOpened{LaneId{0}, 1u << 20, 64, 64u << 10});
     Nobody nobody;
-    const SessionId session = host.open_session(0, 0, 8, &nobody);
+    const SessionId session = host.open_session({0, ClientKey{0}, 0, 8}, &nobody);
     host.settle();
     ASSERT_TRUE(host.submit(session, ClassId::foreground, 0, 1u << 20, 0));
     host.settle();

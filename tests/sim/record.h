@@ -28,6 +28,9 @@ struct Moved {
   std::uint64_t bytes = 0;
 };
 
+// Not a client of any group: work for other hosts.
+inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
+
 // A client of a group.
 struct ClientRecord {
   std::uint32_t group = 0;
@@ -44,6 +47,18 @@ struct RateStep {
 struct LaneRecord {
   std::uint64_t peak_in_flight = 0;
   std::vector<RateStep> rates;
+  std::uint32_t to_host = 0;         // of a network: where its data goes
+  std::int64_t longest_wait_ns = 0;  // with something queued and nothing handed over, not away
+};
+
+// A host of a network, as a receiver.
+struct HostRecord {
+  std::uint32_t group = 0;
+  std::vector<RateStep> rates;       // of its memory
+  std::uint64_t peak_in_flight = 0;  // towards it, of all senders
+  std::uint64_t over_slots = 0;      // chunks that went towards it when its slots were taken
+  std::uint64_t peak_granted = 0;    // credit that is out
+  std::uint64_t over_bound = 0;      // chunks that went when more was in flight than its bound
 };
 
 class Violations {
@@ -66,11 +81,15 @@ class Violations {
 struct Record {
   std::vector<ClientRecord> clients;
   std::vector<LaneRecord> lanes;
+  std::vector<HostRecord> hosts;  // of a network
   std::vector<Sample> samples;
   std::vector<Moved> moved;
   Violations violations;
   std::uint64_t peak_outstanding_bytes = 0;
   std::uint64_t peak_outstanding_owners = 0;
+  std::uint64_t control_bytes = 0;  // of messages between hosts
+  std::uint64_t control_messages = 0;
+  std::uint64_t chunks = 0;  // that went from host to host
   std::uint64_t events = 0;
   std::uint64_t checks = 0;  // of all invariants
   std::int64_t end_ns = 0;   // when nothing was left

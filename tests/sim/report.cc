@@ -28,7 +28,8 @@ Json figures_json(const Outcome& outcome, const Subject& subject, const Interval
   Json json = Json::object();
   for (const FigureName& name : figure_names()) {
     const bool clients = subject.kind == SubjectKind::client || subject.kind == SubjectKind::cls;
-    const bool belongs = clients ? name.of_clients : name.of_lane;
+    const bool hosts = subject.kind == SubjectKind::hosts;
+    const bool belongs = clients ? name.of_clients : hosts ? name.of_hosts : name.of_lane;
     if (!belongs || (name.needs_reference && outcome.reference == nullptr)) continue;
     if (!whole_run && !name.in_phase) continue;
     json[key_of(name)] = or_null(outcome.figures().value(subject, name.figure, in));
@@ -55,6 +56,10 @@ Json subjects_json(const Outcome& outcome, const Interval& in, bool whole_run) {
     json["lanes"][scenario.lanes[i].name] =
         figures_json(outcome, {SubjectKind::lane, i}, in, whole_run);
   }
+  for (std::uint32_t i = 0; i < scenario.net.hosts.size(); ++i) {
+    json["hosts"][scenario.net.hosts[i].name] =
+        figures_json(outcome, {SubjectKind::hosts, i}, in, whole_run);
+  }
   return json;
 }
 
@@ -73,8 +78,7 @@ Json json_of_one(const Outcome& outcome) {
                {"goodput", or_null(figures.value(host, Figure::goodput, in))},
                {"goodput_bytes_per_s", figures.goodput_bytes_per_s()},
                {"fairness", or_null(figures.value(host, Figure::fairness, in))},
-               // One host sends no control messages to others.
-               {"control_bytes_fraction", 0.0},
+               {"control_bytes_fraction", control_bytes_fraction(outcome.record)},
                {"events", outcome.record.events},
                {"checks", outcome.record.checks},
                {"violation_texts", outcome.record.violations.texts()}};
@@ -97,6 +101,13 @@ Json json_of_verdicts(const std::vector<Verdict>& verdicts) {
 }
 
 }  // namespace
+
+double control_bytes_fraction(const Record& record) {
+  double data = 0;
+  for (const Moved& each : record.moved) data += static_cast<double>(each.bytes);
+  const double control = static_cast<double>(record.control_bytes);
+  return control == 0 ? 0 : control / (control + data);
+}
 
 std::uint64_t Outcome::violations() const {
   return record.violations.count() + (reference ? reference->violations.count() : 0);

@@ -27,6 +27,9 @@ struct Outcome {
 // `judged`: its expectations are looked at.
 Outcome run_side(const Scenario& scenario, const Side& side, bool judged);
 
+// Bytes of messages between daemons / all bytes between hosts; 0 without any.
+double control_bytes_fraction(const Record& record);
+
 // `outcomes`: the first one speaks for the scenario.
 nlohmann::ordered_json json_of(const std::vector<Outcome>& outcomes);
 std::string table_of(const std::vector<Outcome>& outcomes);

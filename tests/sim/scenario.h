@@ -1,6 +1,6 @@
-// What a scenario file says, checked: one host, its lanes, its clients and their loads, changes at
-// given times, what is measured and what is expected. Plain data; times count from the start of the
-// run, in nanoseconds.
+// What a scenario file says, checked: one host and its lanes, or several hosts (net/spec.h),
+// clients and their loads, changes at given times, what is measured and what is expected. Plain
+// data; times count from the start of the run, in nanoseconds.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 
 #include "daemon/core/limits.h"
 #include "tests/bench/qos/arrivals.h"
+#include "tests/sim/net/spec.h"
 
 namespace tentq::sim {
 
@@ -32,7 +33,13 @@ enum class LoadKind : std::uint8_t {
   closed,  // blocks: each session keeps `depth` owners outstanding
   flood,   // the group keeps `bytes` outstanding
   once,    // each session submits `depth` owners, all at once
+  trace,   // requests as they were recorded: what was seen before is read, what is new is written
 };
+
+// What clients of several hosts do: data goes to the other host, comes from there, or both in turn.
+enum class Ops : std::uint8_t { write, read, both };
+
+inline constexpr std::uint32_t kNoHosts = UINT32_MAX;
 
 // A group of equal clients; each is a fairness key of its own.
 struct ClientSpec {
@@ -53,11 +60,27 @@ struct ClientSpec {
   std::int64_t from_ns = 0;
   std::int64_t until_ns = kNeverNs;  // submits nothing from then on
   bool silent = false;               // left out of a reference run
+  // Of several hosts: groups of them. Counts are of each host, then.
+  std::uint32_t on = kNoHosts;
+  std::uint32_t to = kNoHosts;
+  Ops ops = Ops::write;
+  double speed = 1;  // trace: how many times faster than it was recorded
 
   std::uint32_t session_count() const { return count * sessions; }
 };
 
-enum class ChangeKind : std::uint8_t { lane_rate, lane_delay, lane_jam, policy, class_weight };
+enum class ChangeKind : std::uint8_t {
+  lane_rate,
+  lane_delay,
+  lane_jam,
+  policy,
+  class_weight,
+  host_memory,
+  host_uplink,
+  host_jam,      // takes nothing in
+  host_restart,  // its daemon is another one after that time
+  partition,     // nothing gets through between two groups of hosts
+};
 
 struct Change {
   std::int64_t at_ns = 0;
@@ -68,6 +91,8 @@ struct Change {
   core::Policy policy = core::Policy::wdrr;
   ClassId cls = ClassId::standard;
   std::uint32_t weight = 1;
+  std::uint32_t hosts = kNoHosts;  // groups
+  std::uint32_t others = kNoHosts;
 };
 
 struct Phase {
@@ -80,9 +105,10 @@ struct Phase {
 struct Reference {
   std::vector<std::uint32_t> only;  // groups; empty: all of them
   bool without_changes = false;
+  bool without_credits = false;
 };
 
-enum class SubjectKind : std::uint8_t { client, cls, lane, host };
+enum class SubjectKind : std::uint8_t { client, cls, lane, host, hosts };
 
 enum class Figure : std::uint8_t {
   // Of clients: a group or a class.
@@ -107,6 +133,11 @@ enum class Figure : std::uint8_t {
   goodput,
   fairness,
   peak_outstanding,
+  // Of hosts of a network, as receivers; also goodput, moved, moved_vs_reference, peak_in_flight.
+  over_slots,
+  peak_granted,
+  over_bound,
+  longest_wait,
 };
 
 enum class Relation : std::uint8_t { at_most, at_least, equal };
@@ -130,12 +161,17 @@ struct Scenario {
   core::Policy policy = core::Policy::wdrr;
   core::Limits limits;
   std::uint32_t check_every = 1;  // events between two checks of all invariants
-  std::vector<LaneSpec> lanes;
+  std::vector<LaneSpec> lanes;    // of one host
+  NetSpec net;                    // of several
+  LaneSpec far_lane;              // window of each lane between two hosts
+  std::string trace;              // a file of requests; empty: none was named
   std::vector<ClientSpec> clients;
   std::vector<Change> changes;  // in order of time
   std::vector<Phase> phases;
   std::optional<Reference> reference;
   std::vector<Expectation> expectations;
+
+  bool is_network() const { return !net.hosts.empty(); }
 };
 
 }  // namespace tentq::sim

@@ -5,31 +5,15 @@
 #include <numeric>
 
 #include "daemon/core/amounts.h"
+#include "tests/sim/net/network.h"
 
 namespace tentq::sim {
 namespace {
 
 constexpr std::int64_t kPatienceNs = 3'600'000'000'000;  // for what is left at the end
-constexpr std::uint32_t kMostSlots = 4096;               // of a session; as the daemon's default
 
 double bytes_per_ns(std::uint64_t bytes_per_s) {
   return static_cast<double>(bytes_per_s) / 1e9;
-}
-
-std::uint64_t mixed(std::uint64_t seed, std::uint64_t number) {
-  bench::Random random(seed ^ (number + 1) * 0x9e37'79b9'7f4a'7c15);
-  return random.next();
-}
-
-std::uint32_t slots_of(const ClientSpec& client) {
-  std::uint64_t slots = kMostSlots;
-  if (client.kind == LoadKind::closed || client.kind == LoadKind::once) slots = client.depth;
-  if (client.kind == LoadKind::flood) {
-    slots = client.bytes / client.session_count() /
-                *std::min_element(client.sizes.begin(), client.sizes.end()) +
-            1;
-  }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, kMostSlots));
 }
 
 // Of one session of an open load.
@@ -46,7 +30,7 @@ core::HardMaxima maxima_of(const Scenario& scenario) {
   maxima.owners = static_cast<std::uint32_t>(scenario.limits.host.owners);
   maxima.sessions = 0;
   maxima.clients = 0;
-  maxima.lanes = static_cast<std::uint32_t>(scenario.lanes.size());
+  maxima.lanes = static_cast<std::uint32_t>(std::max<std::size_t>(1, scenario.lanes.size()));
   for (const ClientSpec& client : scenario.clients) {
     maxima.sessions += client.session_count();
     maxima.clients += client.count;
@@ -79,12 +63,17 @@ Scenario on_side(const Scenario& scenario, const Side& side) {
     lane.window_chunks = std::max<std::uint32_t>(lane.window_chunks, 1u << 16);
     lane.rules = {};
   }
+  if (side.fixed_window != 0) {
+    changed.far_lane.window_bytes = side.fixed_window;
+    changed.far_lane.rules = {};
+  }
   return changed;
 }
 
 Scenario reference_of(const Scenario& scenario) {
   Scenario changed = scenario;
   if (scenario.reference->without_changes) changed.changes.clear();
+  if (scenario.reference->without_credits) changed.net.credits = false;
   const std::vector<std::uint32_t>& only = scenario.reference->only;
   for (std::uint32_t i = 0; i < changed.clients.size() && !only.empty(); ++i) {
     changed.clients[i].silent = std::find(only.begin(), only.end(), i) == only.end();
@@ -94,8 +83,12 @@ Scenario reference_of(const Scenario& scenario) {
 
 Simulation::Simulation(const Scenario& scenario)
     : scenario_(scenario), host_actor_(agenda_.add()), changes_actor_(agenda_.add()) {
-  const HostShape shape{scenario_.limits, maxima_of(scenario_), scenario_.policy, scenario_.seed,
-                        scenario_.check_every};
+  HostShape shape;
+  shape.limits = scenario_.limits;
+  shape.maxima = maxima_of(scenario_);
+  shape.policy = scenario_.policy;
+  shape.seed = scenario_.seed;
+  shape.check_every = scenario_.check_every;
   record_.lanes.resize(scenario_.lanes.size());
   for (std::uint32_t group = 0; group < scenario_.clients.size(); ++group) {
     const ClientSpec& client = scenario_.clients[group];
@@ -141,7 +134,8 @@ void Simulation::open_group(std::uint32_t group, std::uint32_t first_client) {
     Load* load = loads_.back().get();
     const std::uint32_t of_client = first_client + number / client.sessions;
     load_clients_.push_back(of_client);
-    load->attach(host_->open_session(of_client, client.in_flight_bytes, slots_of(client), load));
+    load->attach(host_->open_session(
+        {of_client, ClientKey{of_client}, client.in_flight_bytes, slots_of(client)}, load));
     by_actor_.resize(load->actor() + 1);
     by_actor_[load->actor()] = load;
   }
@@ -194,6 +188,11 @@ void Simulation::apply(const Change& change) {
     case ChangeKind::lane_jam: return host_->jam(change.lane, change.duration_ns);
     case ChangeKind::policy: return host_->set_policy(change.policy);
     case ChangeKind::class_weight: return host_->set_class_weight(change.cls, change.weight);
+    case ChangeKind::host_memory:
+    case ChangeKind::host_uplink:
+    case ChangeKind::host_jam:
+    case ChangeKind::host_restart:
+    case ChangeKind::partition: return;  // of several hosts
   }
 }
 
@@ -211,7 +210,7 @@ void Simulation::finish() {
 }
 
 Record simulate(const Scenario& scenario) {
-  return Simulation(scenario).run();
+  return scenario.is_network() ? Network(scenario).run() : Simulation(scenario).run();
 }
 
 }  // namespace tentq::sim

@@ -9,7 +9,7 @@ namespace {
 
 template <class... Values>
 void add(std::string* text, const char* format, Values... values) {
-  char line[256];
+  char line[512];
   std::snprintf(line, sizeof(line), format, values...);
   *text += line;
 }
@@ -73,6 +73,23 @@ void add_clients_row(std::string* text, const Outcome& outcome, const std::strin
       ratio_text(of(Figure::p99_vs_reference)).c_str());
 }
 
+void add_hosts_row(std::string* text, const Outcome& outcome, std::uint32_t group,
+                   const Interval& in) {
+  const Figures figures = outcome.figures();
+  const auto of = [&](Figure figure) {
+    return figures.value({SubjectKind::hosts, group}, figure, in);
+  };
+  add(text,
+      "  hosts %-12s took in %s, goodput %s; at most %s in flight, %.0f over slots, %.0f over "
+      "bound; at most %s granted; longest wait %s\n",
+      outcome.scenario.net.hosts[group].name.c_str(),
+      bytes_text(of(Figure::moved).value_or(0)).c_str(), percent_text(of(Figure::goodput)).c_str(),
+      bytes_text(of(Figure::peak_in_flight).value_or(0)).c_str(),
+      of(Figure::over_slots).value_or(0), of(Figure::over_bound).value_or(0),
+      bytes_text(of(Figure::peak_granted).value_or(0)).c_str(),
+      time_text(of(Figure::longest_wait)).c_str());
+}
+
 void add_subjects(std::string* text, const Outcome& outcome, const Interval& in) {
   const Scenario& scenario = outcome.scenario;
   add(text, "  %-18s %8s %11s %11s %11s %9s %9s %7s %9s %9s\n", "client", "owners", "p50", "p99",
@@ -97,6 +114,17 @@ void add_subjects(std::string* text, const Outcome& outcome, const Interval& in)
         percent_text(figures.value(subject, Figure::utilisation, in)).c_str(),
         bytes_text(figures.value(subject, Figure::peak_in_flight, in).value_or(0)).c_str());
   }
+  for (std::uint32_t i = 0; i < scenario.net.hosts.size(); ++i) {
+    add_hosts_row(text, outcome, i, in);
+  }
+}
+
+void add_network(std::string* text, const Outcome& outcome) {
+  const Record& record = outcome.record;
+  add(text, "  network: %u hosts, %llu chunks, %llu messages between daemons, %s of all bytes\n",
+      outcome.scenario.net.host_count(), static_cast<unsigned long long>(record.chunks),
+      static_cast<unsigned long long>(record.control_messages),
+      percent_text(control_bytes_fraction(record)).c_str());
 }
 
 void add_outcome(std::string* text, const Outcome& outcome) {
@@ -114,6 +142,7 @@ void add_outcome(std::string* text, const Outcome& outcome) {
     add(text, " phase %s\n", phase.name.c_str());
     add_subjects(text, outcome, {phase.from_ns, phase.to_ns});
   }
+  if (scenario.is_network()) add_network(text, outcome);
   add(text, "  host: goodput %s, fairness %s, at most %s outstanding\n",
       percent_text(figures.value(host, Figure::goodput, in)).c_str(),
       ratio_text(figures.value(host, Figure::fairness, in)).c_str(),
