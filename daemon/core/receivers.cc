@@ -73,6 +73,7 @@ CreditMark Receivers::consume(std::uint32_t lane, bool internal, std::uint64_t b
     pool.period_ns = now_ns;
   }
   pool.sent_now += bytes;
+  pool.told = minus_saturating(pool.told, bytes);
   lanes_->touch_receiver(lane);
   return pool.credit.consume(bytes, now_ns);
 }
@@ -153,6 +154,8 @@ void Receivers::ask_if_short(std::uint32_t index, bool internal, std::int64_t no
   const std::uint64_t room = pool.credit.room(now_ns);
   const bool is_low = room < kept_for(pool, queued, now_ns) / 2;
   pool.credit.set_waiting(queued > room || is_low, now_ns);
+  // It has asked, but not for what has come since.
+  if (queued > room && queued > pool.told) pool.credit.ask();
 }
 
 bool Receivers::next_due(std::int64_t now_ns, std::uint32_t* receiver, bool* internal) {
@@ -186,6 +189,7 @@ PeerDemand Receivers::take_demand(std::uint32_t index, bool internal, std::uint6
   want.uplink_busy =
       !pool.ran_dry && sum_of(want) != 0 && pool.credit.room(now_ns) >= rules_.chunk_bytes;
   pool.ran_dry = pool.need != 0;
+  pool.told = queued_for(index, internal);
   return pool.credit.take_demand(want, now_ns);
 }
 
@@ -261,6 +265,7 @@ std::uint64_t Receivers::hash(std::uint64_t seed, std::int64_t now_ns) const {
       hash = fold(pool.credit.hash(hash, now_ns), pool.need);
       hash = fold(fold(hash, pool.sent_now), pool.sent_before);
       hash = fold(fold(hash, static_cast<std::uint64_t>(pool.period_ns)), pool.ran_dry ? 1 : 0);
+      hash = fold(hash, pool.told);
     }
   }
   return hash;

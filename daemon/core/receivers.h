@@ -24,6 +24,7 @@ class Receivers {
     std::uint64_t sent_now = 0;     // handed over in this period between demands
     std::uint64_t sent_before = 0;  // and in the one before
     std::int64_t period_ns = 0;     // when this one began
+    std::uint64_t told = 0;         // queued, as the last demand said, less what went since
     bool ran_dry = false;           // since the last demand
   };
   struct Receiver {

@@ -275,6 +275,23 @@ TEST(Receivers, WhereTheWindowBoundsAllButAChunkIsReturned) {
   EXPECT_EQ(world.take_demand().demand.uplink_busy, 0u);
 }
 
+TEST(Receivers, WorkThatComesJustAfterADemandIsAskedForAsSoonAsTheGapAllows) {
+  Sending world;
+  world.submit(0, kUser, 1000);
+  const SendDemand first = world.take_demand();
+  world.submit(0, kUser, 500'000);
+  EXPECT_TRUE(world.demands.empty());
+  world.grant(first, 1000);
+  EXPECT_EQ(world.dispatched.size(), 1u);
+  world.advance(1ms);
+  ASSERT_EQ(world.demands.size(), 1u);
+  EXPECT_EQ(world.demands[0].demand.wanted[index_of(kUser)], 500'000u);
+  // It has said so: the next one has its time.
+  world.take_demand();
+  world.advance(1ms);
+  EXPECT_TRUE(world.demands.empty());
+}
+
 TEST(Receivers, OneShortTransferAfterTheOtherAsksNowAndThen) {
   Sending world;
   std::uint64_t limit = 0;

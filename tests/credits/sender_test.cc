@@ -266,6 +266,40 @@ TEST_F(CreditSenderTest, AsksAtOnceForNewWorkAndThenAtItsPace) {
   EXPECT_EQ(sender.demand_due_ns(), kNever_ns) << "everything was told, nothing is out";
 }
 
+// Its credit is free, and the receiver counts it as handed out until it is told.
+TEST_F(CreditSenderTest, WhoHasDoneAllItsWorkSaysSoAtOnce) {
+  activate(4 * kS);
+  const CreditMark mark = sender.consume(kS, 0);
+  sender.set_waiting(false, 0);
+  sender.freed(mark, kS / 8);
+  EXPECT_EQ(sender.demand_due_ns(), 20 * kMs);  // more is in flight
+  sender.freed(mark, kS - kS / 8);
+  EXPECT_EQ(sender.demand_due_ns(), kMs);
+  const PeerDemand demand = ask(0, kMs);
+  EXPECT_EQ(demand.sent, 4 * kS);
+  EXPECT_EQ(demand.freed, 4 * kS);
+}
+
+TEST_F(CreditSenderTest, ALittleThatIsFreeIsToldInTime) {
+  activate(4 * kS);
+  const CreditMark mark = sender.consume(kS / 8, 0);
+  sender.set_waiting(false, 0);
+  sender.freed(mark, kS / 8);
+  EXPECT_EQ(sender.demand_due_ns(), 20 * kMs);
+}
+
+TEST_F(CreditSenderTest, AsksForWhatCameSinceItAsked) {
+  activate(4 * kS);
+  EXPECT_EQ(sender.demand_due_ns(), 20 * kMs);
+  sender.ask();
+  EXPECT_EQ(sender.demand_due_ns(), kMs);
+  // Who has nothing to ask for does not.
+  ask(0, kMs);
+  sender.set_waiting(false, kMs);
+  sender.ask();
+  EXPECT_EQ(sender.demand_due_ns(), kNever_ns);
+}
+
 TEST_F(CreditSenderTest, ManyDemandsInOneTtlStillHaveTheirTimes) {
   sender.set_waiting(true, 0);
   PeerDemand demand;

@@ -283,6 +283,11 @@ INSTANTIATE_TEST_SUITE_P(
                                s->changes.front().duration_ns = 1'500'000'000;
                              },
                              {"goodput >= 98% in slow"}},
+                      Spoilt{
+                          "short_transfers",
+                          "demands come every 20 ms alone",
+                          [](Scenario* s) { s->net.rules.demand_gap_ns = s->net.rules.demand_ns; },
+                          {"p99-vs-reference", "longest-wait"}},
                       Spoilt{"recorded_requests",
                              "the stores stop",
                              [](Scenario* s) {

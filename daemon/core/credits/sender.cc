@@ -76,6 +76,9 @@ void CreditSender::freed(CreditMark mark, std::uint64_t bytes) {
   if (waiting_ && state_ == CreditState::active && room_of_life() < rules_.chunk_bytes) {
     urgent_ = true;
   }
+  // Nothing of it is in use any more, and others may be waiting for it. A little may wait.
+  const bool worth_it = freed_ - told_freed_ >= rules_.chunk_bytes / 4;
+  if (!waiting_ && granted_ && sent_ == freed_ && worth_it) urgent_ = true;
 }
 
 // What is in flight stays so, beside the next life's credit.

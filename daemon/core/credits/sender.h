@@ -45,6 +45,9 @@ class CreditSender {
   void connect(std::uint64_t receiver_epoch, bool speaks_credits, std::int64_t now_ns);
   // Whether something waits to be dispatched there. Turning true asks at once.
   void set_waiting(bool waiting, std::int64_t now_ns);
+  // More waits than the last demand said: one is due as soon as the gap allows, if the receiver
+  // answers.
+  void ask() { urgent_ = urgent_ || (waiting_ && state_ == CreditState::active); }
 
   // Bytes that may be dispatched now. legacy and stale: window − in flight. active: Limit − Sent −
   // what is in flight beside it.
