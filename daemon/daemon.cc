@@ -99,12 +99,13 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch,
 }
 
 void Daemon::reach_hosts(PeerTerms terms) {
-  hosts_ =
-      std::make_unique<Hosts>(Hosts::Parts{io_, core_, regions_, segments_, errors_}, settings_,
-                              std::move(terms), [this] { effects_.retry_routes(monotonic_now()); });
+  hosts_ = std::make_unique<Hosts>(
+      Hosts::Parts{io_, core_, regions_, segments_, notifications_, errors_}, settings_,
+      std::move(terms), [this] { effects_.retry_routes(monotonic_now()); });
   executor_.add(hosts_->transport(), *hosts_);
   inbox_.reach(*hosts_);
   effects_.reach(*hosts_);
+  notifications_.reach(*hosts_);
   segment_requests_.reach(*hosts_);
   if (const std::string warning = warning_of(settings_.peers); !warning.empty()) {
     warnings_.push_back(warning);

@@ -58,18 +58,48 @@ void Notifications::accept(Session& sender, const CellBody& cell, Time now) {
     refuse(Reason::unknown_segment);
     return;
   }
-  if (handle->second.remote != nullptr) return refuse(Reason::no_route);
   if (sender.notifications >= mailbox_limit_) return refuse(Reason::mailbox_full);
   ++sender.notifications;
   waiting.sender = sender.id;
   waiting.slot = cell.slot;
   waiting.generation = cell.slot_generation;
   waiting.target = handle->second.segment;
+  waiting.remote = handle->second.remote;
   waiting.give_up = now + route_budget_;
+  if (waiting.remote != nullptr) elsewhere_->hold(waiting.remote);
   waiting_.push_back(std::move(waiting));
   const Place place = std::prev(waiting_.end());
   link(sender, place, after);
   if (place->pending == 0) ready(place, now);
+}
+
+void Notifications::accept_from(LinkKey link, const SegmentPtr& target, const Notification& message,
+                                Answer answer, Time now) {
+  std::uint32_t& count = from_links_[link];
+  if (count >= mailbox_limit_) return answer(TaskState::failed, Reason::mailbox_full);
+  ++count;
+  Waiting waiting;
+  waiting.from = link;
+  waiting.answer = std::move(answer);
+  waiting.target = target;
+  waiting.give_up = now + route_budget_;
+  waiting.message = message;
+  waiting_.push_back(std::move(waiting));
+  ready(std::prev(waiting_.end()), now);
+}
+
+void Notifications::ended_elsewhere(std::uint64_t number, TaskState state, Reason reason) {
+  const auto it = elsewhere_by_number_.find(number);
+  TENTQ_CHECK(it != elsewhere_by_number_.end());
+  finish(it->second, state, reason);
+}
+
+void Notifications::link_down(LinkKey link) {
+  for (auto& [receiver, mailbox] : mailboxes_) {
+    std::erase_if(mailbox, [link](Place place) { return place->from == link; });
+  }
+  waiting_.remove_if([link](const Waiting& waiting) { return waiting.from == link; });
+  from_links_.erase(link);
 }
 
 void Notifications::link(Session& sender, Place place, const std::vector<SlotRef>& after) {
@@ -115,6 +145,11 @@ void Notifications::owner_ended(Session& session, std::uint32_t slot, std::uint3
 void Notifications::ready(Place place, Time now) {
   place->expecting = false;
   if (place->failed) return finish(place, TaskState::failed, Reason::predecessor_failed);
+  if (place->remote != nullptr) {
+    place->elsewhere = elsewhere_->notify(place->remote, place->message, now + route_budget_);
+    elsewhere_by_number_.emplace(place->elsewhere, place);
+    return;
+  }
   const Segment& target = *place->target;
   if (target.expected && now < place->give_up) {
     place->expecting = true;
@@ -165,14 +200,18 @@ void Notifications::retry_expected(Time now) {
 }
 
 void Notifications::finish(Place place, TaskState state, Reason reason) {
-  const SessionId id = place->sender;
-  const std::uint32_t slot = place->slot;
-  const std::uint32_t generation = place->generation;
+  const Waiting over = std::move(*place);
   waiting_.erase(place);
-  Session* sender = host_.session(id);
+  if (over.elsewhere != 0) elsewhere_by_number_.erase(over.elsewhere);
+  if (over.remote != nullptr) elsewhere_->release(over.remote);
+  if (over.answer) {
+    --from_links_[over.from];
+    return over.answer(state, reason);
+  }
+  Session* sender = host_.session(over.sender);
   TENTQ_CHECK(sender != nullptr && sender->notifications > 0);
   --sender->notifications;
-  host_.notification_ended(*sender, slot, generation, state, reason);
+  host_.notification_ended(*sender, over.slot, over.generation, state, reason);
 }
 
 void Notifications::forget(Session& session) {
@@ -186,7 +225,20 @@ void Notifications::forget(Session& session) {
   for (auto& [receiver, mailbox] : mailboxes_) {
     std::erase_if(mailbox, [&](Place place) { return place->sender == session.id; });
   }
-  waiting_.remove_if([&](const Waiting& waiting) { return waiting.sender == session.id; });
+  waiting_.remove_if([&](const Waiting& waiting) {
+    if (waiting.sender != session.id) return false;
+    leave(waiting);
+    return true;
+  });
+}
+
+// What is on its way to another host: nobody waits for its end.
+void Notifications::leave(const Waiting& waiting) {
+  if (waiting.elsewhere != 0) {
+    elsewhere_->forget_notification(waiting.elsewhere);
+    elsewhere_by_number_.erase(waiting.elsewhere);
+  }
+  if (waiting.remote != nullptr) elsewhere_->release(waiting.remote);
 }
 
 }  // namespace tentq

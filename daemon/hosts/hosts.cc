@@ -34,6 +34,7 @@ TcpOptions tcp_options(const TcpSettings& settings, std::uint64_t most_length) {
 Hosts::Hosts(const Parts& parts, const Settings& settings, PeerTerms terms, RoutesChanged changed)
     : core_(parts.core),
       segments_(parts.segments),
+      notifications_(parts.notifications),
       errors_(parts.errors),
       budget_(settings.limits.route_budget),
       changed_(std::move(changed)),
@@ -54,6 +55,11 @@ Hosts::Hosts(const Parts& parts, const Settings& settings, PeerTerms terms, Rout
               [this](const std::string& address) {
                 if (!links_.link_to(address)) links_.unwant(address);
               }),
+      outbound_(
+          [this](LinkKey link, const PeerNotify& message) { return links_.send(link, message); },
+          [this](std::uint64_t number, TaskState state, Reason reason) {
+            notifications_.ended_elsewhere(number, state, reason);
+          }),
       fences_(
           budget_,
           [this](const Fences::Connection& connection) {
@@ -118,6 +124,7 @@ void Hosts::link_down(LinkKey key, const PeerLink& peer, PeerReason reason,
   if (peer.side == LinkSide::accepted) {
     serving_.link_down(key, now);
     inbound_.forget(key);
+    notifications_.link_down(key);
     if (OtherHost* host = table_.find_accepted(key)) host->accepted = LinkKey{};
   } else {
     if (OtherHost* host = table_.find_dialed(key)) {
@@ -131,6 +138,7 @@ void Hosts::link_down(LinkKey key, const PeerLink& peer, PeerReason reason,
       if (!remote_.is_used(address)) links_.unwant(address);
     }
     remote_.link_down(key);
+    outbound_.link_down(key, now + budget_);
     std::erase_if(listings_, [key](const auto& entry) {
       if (entry.first.first != key) return false;
       PeerRegions none;
@@ -230,6 +238,7 @@ void Hosts::received(LinkKey key, const PeerMessage& message) {
                  [&](const PeerListRegions& m) { links_.send(key, inbound_.list(key, m)); },
                  [&](const PeerSegment& m) {
                    remote_.answered(key, m);
+                   outbound_.look(now);
                    if (OtherHost* host = table_.find_dialed(key)) look_at(*host, now);
                  },
                  [&](const PeerRegions& m) {
@@ -239,11 +248,10 @@ void Hosts::received(LinkKey key, const PeerMessage& message) {
                    listings_.erase(it);
                    answer(m);
                  },
-                 [&](const PeerNotify& m) {
-                   auto answer = make_message<PeerNotified>(m.header.request);
-                   answer.state = TaskState::failed;
-                   answer.reason = Reason::no_route;
-                   links_.send(key, answer);
+                 [&](const PeerNotify& m) { notification(key, m, now); },
+                 [&](const PeerNotified& m) {
+                   outbound_.answered(key, m);
+                   if (outbound_.waiting() != 0) outbound_.look(now);
                  },
                  [&](const PeerFenced& m) {
                    fences_.confirmed({key, m.connection});
@@ -251,6 +259,28 @@ void Hosts::received(LinkKey key, const PeerMessage& message) {
                  [](const auto&) {},
              },
              message);
+}
+
+// A client of another host tells one of this.
+void Hosts::notification(LinkKey key, const PeerNotify& message, Time now) {
+  const auto answer = [this, key, request = message.header.request](TaskState state,
+                                                                    Reason reason) {
+    auto told = make_message<PeerNotified>(request);
+    told.state = state;
+    told.reason = reason;
+    links_.send(key, told);
+  };
+  Reason reason = Reason::none;
+  const SegmentPtr target = inbound_.find(key, message.segment, &reason);
+  if (target == nullptr) return answer(TaskState::failed, reason);
+  auto copy = make_message<Notification>();
+  copy.sender_incarnation = message.sender_incarnation;
+  copy.serial = message.serial;
+  copy.sender = message.sender;
+  copy.name_bytes = message.name_bytes;
+  copy.message_bytes = message.message_bytes;
+  copy.payload = message.payload;
+  notifications_.accept_from(key, target, copy, answer, now);
 }
 
 void Hosts::no_link(const PeerTrouble& trouble) {
@@ -277,6 +307,7 @@ void Hosts::periodic(Time now) {
   exports_.settle();
   inbound_.retry(now);
   remote_.expire(now);
+  outbound_.look(now);
   fences_.expire(now);
 }
 

@@ -16,22 +16,28 @@
 #include "daemon/hosts/fences.h"
 #include "daemon/hosts/host_table.h"
 #include "daemon/hosts/inbound_segments.h"
+#include "daemon/hosts/outbound_notifications.h"
 #include "daemon/hosts/remote_segments.h"
 #include "daemon/hosts/serving.h"
 #include "daemon/logging/error_book.h"
+#include "daemon/notifications.h"
 #include "daemon/peers/links.h"
 #include "daemon/settings.h"
 #include "transports/tcp/tcp_transport.h"
 
 namespace tentq {
 
-class Hosts final : PeerLinks::Owner, Segments::Watcher, public Executor::Elsewhere {
+class Hosts final : PeerLinks::Owner,
+                    Segments::Watcher,
+                    public Executor::Elsewhere,
+                    public Notifications::Elsewhere {
  public:
   struct Parts {
     boost::asio::io_context& io;
     core::Core& core;
     Regions& regions;
     Segments& segments;
+    Notifications& notifications;
     ErrorBook& errors;
   };
   // Owners that wait for a route should look again.
@@ -70,6 +76,15 @@ class Hosts final : PeerLinks::Owner, Segments::Watcher, public Executor::Elsewh
 
   bool find(const core::DispatchChunk& effect, Chunk* chunk, Reason* reason) override;
 
+  // Notifications::Elsewhere
+  void hold(const RemoteSegmentPtr& target) override { remote_.pin(target->entry); }
+  void release(const RemoteSegmentPtr& target) override { remote_.unpin(target->entry); }
+  std::uint64_t notify(const RemoteSegmentPtr& target, const Notification& message,
+                       Time give_up) override {
+    return outbound_.add(target, message, give_up);
+  }
+  void forget_notification(std::uint64_t number) override { outbound_.forget(number); }
+
   const HostTable& table() const { return table_; }
   const PeerLinks& links() const { return links_; }
 
@@ -87,6 +102,7 @@ class Hosts final : PeerLinks::Owner, Segments::Watcher, public Executor::Elsewh
   void region_removed(const Segment& segment, RegionIndex region) override;
   void exporter_changed(const Segment& segment, Reason reason) override;
 
+  void notification(LinkKey key, const PeerNotify& message, Time now);
   void handle(const TcpEvent& event, Time now);
   void connection_over(const TcpEvent& event, Time now);
   // Whether READs and WRITEs of a host can go has perhaps changed.
@@ -94,6 +110,7 @@ class Hosts final : PeerLinks::Owner, Segments::Watcher, public Executor::Elsewh
 
   core::Core& core_;
   Segments& segments_;
+  Notifications& notifications_;
   ErrorBook& errors_;
   const Duration budget_;
   RoutesChanged changed_;
@@ -103,6 +120,7 @@ class Hosts final : PeerLinks::Owner, Segments::Watcher, public Executor::Elsewh
   InboundSegments inbound_;
   Serving serving_;
   RemoteSegments remote_;
+  OutboundNotifications outbound_;
   Fences fences_;
   PeerLinks links_;
   std::map<std::pair<LinkKey, std::uint64_t>, std::function<void()>> closing_;  // fence() was asked

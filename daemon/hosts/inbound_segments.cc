@@ -114,21 +114,24 @@ void InboundSegments::forget(LinkKey link) {
 Resolution InboundSegments::resolve(LinkKey link, std::uint64_t handle, std::uint64_t offset,
                                     std::uint64_t length, Op op, Time now) const {
   Resolution failed;
-  const auto it = handles_.find({link, handle});
-  if (it == handles_.end()) {
-    failed.reason = Reason::unknown_segment;
-    return failed;
-  }
-  if (it->second.segment->incarnation != it->second.incarnation) {
-    failed.reason = Reason::stale_handle;
-    return failed;
-  }
-  Resolution found = segments_.resolve_for_host(*it->second.segment, offset, length, op, now);
+  const SegmentPtr segment = find(link, handle, &failed.reason);
+  if (segment == nullptr) return failed;
+  Resolution found = segments_.resolve_for_host(*segment, offset, length, op, now);
   if (found.lookup == Lookup::pending) {
     found.lookup = Lookup::failed;
     found.reason = Reason::out_of_range;
   }
   return found;
+}
+
+SegmentPtr InboundSegments::find(LinkKey link, std::uint64_t handle, Reason* reason) const {
+  const auto it = handles_.find({link, handle});
+  if (it == handles_.end()) {
+    *reason = Reason::unknown_segment;
+    return nullptr;
+  }
+  *reason = Reason::stale_handle;
+  return it->second.segment->incarnation == it->second.incarnation ? it->second.segment : nullptr;
 }
 
 PeerRegions InboundSegments::list(LinkKey link, const PeerListRegions& message) const {

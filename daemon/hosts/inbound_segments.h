@@ -42,6 +42,8 @@ class InboundSegments {
   // Where a READ of that link lies, or why it may not be.
   Resolution resolve(LinkKey link, std::uint64_t handle, std::uint64_t offset, std::uint64_t length,
                      Op op, Time now) const;
+  // The segment behind a handle; null with why not.
+  SegmentPtr find(LinkKey link, std::uint64_t handle, Reason* reason) const;
   PeerRegions list(LinkKey link, const PeerListRegions& message) const;
   std::size_t handles() const { return handles_.size(); }
 

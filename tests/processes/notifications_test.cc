@@ -10,6 +10,7 @@
 #include "tests/processes/clients.h"
 #include "tests/processes/daemon_fixture.h"
 #include "tests/processes/exporter.h"
+#include "tests/processes/notes.h"
 #include "tests/processes/pattern.h"
 
 namespace tentq::test {
@@ -18,21 +19,6 @@ namespace {
 using namespace tentq::size_literals;  // NOLINT: literals
 
 class Notifications : public DaemonFixture {};
-
-// Waits for the next notification without spinning; throws after kLong.
-std::vector<ReceivedNotification> next_notifications(Client& client) {
-  const int fd = need(client.completion_fd(), "completion_fd");
-  const auto until = std::chrono::steady_clock::now() + kLong;
-  while (std::chrono::steady_clock::now() < until) {
-    need(client.drive(), "drive");
-    NotificationBatch got = need(client.receive_notifications(), "receive");
-    if (got.lost != 0) throw std::runtime_error("notifications were lost");
-    if (!got.notifications.empty()) return std::move(got.notifications);
-    pollfd entry{fd, POLLIN, 0};
-    ::poll(&entry, 1, 1'000);
-  }
-  throw std::runtime_error("no notification came");
-}
 
 struct Block {
   std::uint64_t round = 0;
@@ -110,17 +96,6 @@ TEST_F(Notifications, NeverComeBeforeTheDataThatTheyAnnounce) {
   EXPECT_EQ(receiver.channel().receive<std::uint64_t>(kLong), std::uint64_t{0});
   receiver.channel().send(std::uint64_t{0});
   EXPECT_EQ(receiver.join(kLong), 0);
-}
-
-// Waits for a notification's outcome.
-TaskStatus outcome(Client& client, NotificationId id) {
-  TaskStatus status;
-  EXPECT_TRUE(eventually(kLong, [&] {
-    (void)client.drive();
-    status = client.notification_status(id);
-    return status.done();
-  }));
-  return status;
 }
 
 TEST_F(Notifications, AreDroppedWithAReasonWhenTheirDataFails) {
