@@ -165,6 +165,23 @@ TEST_F(CreditReceiverTest, ThePoolFollowsTheRate) {
               std::max(2.0 * kS, static_cast<double>(receiver.pool_bytes()) / kSenders), 1.0);
 }
 
+TEST_F(CreditReceiverTest, WhereDemandIsTheLimitThePoolIsNoLessThanAtTheStart) {
+  leave_boot();
+  ingest(0.05);
+  EXPECT_EQ(receiver.pool_bytes(), 8 * kS) << "nobody wanted more";
+  ask(0, 100 * kS);
+  ingest(0.05);
+  EXPECT_LT(receiver.pool_bytes(), 4 * kS);
+  // Nobody wants more any longer; for a second the memory may still be what it was.
+  use_all(0);
+  ask(0, 0);
+  ingest(0.05);
+  EXPECT_LT(receiver.pool_bytes(), 4 * kS);
+  now_ns += 1000 * kMs;
+  ingest(0.05);
+  EXPECT_EQ(receiver.pool_bytes(), 8 * kS);
+}
+
 TEST_F(CreditReceiverTest, WhatWasOutWhenThePoolBecameLessIsStated) {
   leave_boot();
   ask(0, 100 * kS);

@@ -199,106 +199,114 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Networks, SpoiltScenario,
-    ::testing::Values(Spoilt{"incast_4",
-                             "fixed windows",
-                             [](Scenario* s) { s->net.credits = false; },
-                             {"over-slots", "peak-in-flight"}},
-                      Spoilt{"incast_16",
-                             "fixed windows",
-                             [](Scenario* s) { s->net.credits = false; },
-                             {"over-slots", "peak-in-flight"}},
-                      Spoilt{"incast_16",
-                             "a receiver that says nothing",
-                             [](Scenario* s) { s->net.lost = 1; },
-                             {"over-slots", "peak-in-flight"}},
-                      Spoilt{"incast_16",
-                             "windows that are too short",
-                             [](Scenario* s) {
-                               s->far_lane.window_bytes = 4096;
-                               s->net.delay_ns = 10'000'000;
-                             },
-                             {"sink goodput"}},
-                      Spoilt{"flood_both_ways",
-                             "a window that is too short for both",
-                             [](Scenario* s) { s->far_lane.window_bytes = 64u << 10; },
-                             {"left goodput", "right goodput"}},
-                      Spoilt{"unsure_messages",
-                             "all of them are lost",
-                             [](Scenario* s) { s->net.lost = 1; },
-                             {"over-slots"}},
-                      Spoilt{"no_word_of_receivers",
-                             "they vanish",
-                             [](Scenario* s) {
-                               Change gone;
-                               gone.at_ns = 1'000'000;
-                               gone.kind = ChangeKind::partition;
-                               gone.hosts = 0;
-                               gone.others = 1;
-                               gone.duration_ns = 3'600'000'000'000;
-                               s->changes.push_back(gone);
-                               s->reference.reset();
-                             },
-                             {"samples = 256", "failed = 0"}},
-                      Spoilt{"slow_consumer",
-                             "all of them are slow",
-                             [](Scenario* s) {
-                               s->changes.push_back(s->changes.front());
-                               s->changes.back().hosts = 1;
-                             },
-                             {"p99-vs-reference"}},
-                      Spoilt{"stops_reading",
-                             "all of them stop",
-                             [](Scenario* s) {
-                               s->changes.push_back(s->changes.front());
-                               s->changes.back().hosts = 1;
-                             },
-                             {"p99-vs-reference", "moved-vs-reference"}},
-                      Spoilt{"stops_reading",
-                             "it reads on",
-                             [](Scenario* s) { s->changes.clear(); },
-                             {"stuck moved"}},
-                      Spoilt{"black_hole",
-                             "it is back in time",
-                             [](Scenario* s) { s->changes.front().duration_ns = 4'000'000'000; },
-                             {"failed >= 32"}},
-                      Spoilt{"partition",
-                             "longer than the route budget",
-                             [](Scenario* s) { s->changes.back().duration_ns = 20'000'000'000; },
-                             {"writers failed", "readers failed", "in after"}},
-                      Spoilt{"restart",
-                             "it takes longer than the route budget",
-                             [](Scenario* s) {
-                               s->changes.pop_back();
-                               s->changes.front().duration_ns = 20'000'000'000;
-                             },
-                             {"writers failed", "readers failed", "in after"}},
-                      Spoilt{"demand_step",
-                             "the memory stays as it is",
-                             [](Scenario* s) { s->changes.clear(); },
-                             {"p99 <= 10ms in wide"}},
-                      Spoilt{"capacity_step",
-                             "it breaks off in between",
-                             [](Scenario* s) {
-                               s->changes.front().kind = ChangeKind::host_jam;
-                               s->changes.front().duration_ns = 1'500'000'000;
-                             },
-                             {"goodput >= 98% in slow"}},
-                      Spoilt{
-                          "short_transfers",
-                          "demands come every 20 ms alone",
-                          [](Scenario* s) { s->net.rules.demand_gap_ns = s->net.rules.demand_ns; },
-                          {"p99-vs-reference", "longest-wait"}},
-                      Spoilt{"recorded_requests",
-                             "the stores stop",
-                             [](Scenario* s) {
-                               Change stop;
-                               stop.at_ns = 10'000'000'000;
-                               stop.kind = ChangeKind::host_jam;
-                               stop.hosts = 0;
-                               stop.duration_ns = 5'000'000'000;
-                               s->changes.push_back(stop);
-                             },
-                             {"requests p99"}}));
+    ::testing::Values(
+        Spoilt{"incast_4",
+               "fixed windows",
+               [](Scenario* s) { s->net.credits = false; },
+               {"over-slots", "peak-in-flight"}},
+        Spoilt{"incast_16",
+               "fixed windows",
+               [](Scenario* s) { s->net.credits = false; },
+               {"over-slots", "peak-in-flight"}},
+        Spoilt{"incast_16",
+               "a receiver that says nothing",
+               [](Scenario* s) { s->net.lost = 1; },
+               {"over-slots", "peak-in-flight"}},
+        Spoilt{"incast_16",
+               "windows that are too short",
+               [](Scenario* s) {
+                 s->far_lane.window_bytes = 4096;
+                 s->net.delay_ns = 10'000'000;
+               },
+               {"sink goodput"}},
+        Spoilt{"flood_both_ways",
+               "a window that is too short for both",
+               [](Scenario* s) { s->far_lane.window_bytes = 64u << 10; },
+               {"left goodput", "right goodput"}},
+        Spoilt{"unsure_messages",
+               "all of them are lost",
+               [](Scenario* s) { s->net.lost = 1; },
+               {"over-slots"}},
+        Spoilt{"no_word_of_receivers",
+               "they vanish",
+               [](Scenario* s) {
+                 Change gone;
+                 gone.at_ns = 1'000'000;
+                 gone.kind = ChangeKind::partition;
+                 gone.hosts = 0;
+                 gone.others = 1;
+                 gone.duration_ns = 3'600'000'000'000;
+                 s->changes.push_back(gone);
+                 s->reference.reset();
+               },
+               {"samples = 256", "failed = 0"}},
+        Spoilt{"slow_consumer",
+               "all of them are slow",
+               [](Scenario* s) {
+                 s->changes.push_back(s->changes.front());
+                 s->changes.back().hosts = 1;
+               },
+               {"p99-vs-reference"}},
+        Spoilt{"stops_reading",
+               "all of them stop",
+               [](Scenario* s) {
+                 s->changes.push_back(s->changes.front());
+                 s->changes.back().hosts = 1;
+               },
+               {"p99-vs-reference", "moved-vs-reference"}},
+        Spoilt{"stops_reading",
+               "it reads on",
+               [](Scenario* s) { s->changes.clear(); },
+               {"stuck moved"}},
+        Spoilt{"black_hole",
+               "it is back in time",
+               [](Scenario* s) { s->changes.front().duration_ns = 4'000'000'000; },
+               {"failed >= 32"}},
+        Spoilt{"partition",
+               "longer than the route budget",
+               [](Scenario* s) { s->changes.back().duration_ns = 20'000'000'000; },
+               {"writers failed", "readers failed", "in after"}},
+        Spoilt{"restart",
+               "it takes longer than the route budget",
+               [](Scenario* s) {
+                 s->changes.pop_back();
+                 s->changes.front().duration_ns = 20'000'000'000;
+               },
+               {"writers failed", "readers failed", "in after"}},
+        Spoilt{"demand_step",
+               "the memory stays as it is",
+               [](Scenario* s) { s->changes.clear(); },
+               {"p99 <= 10ms in wide"}},
+        Spoilt{"capacity_step",
+               "it breaks off in between",
+               [](Scenario* s) {
+                 s->changes.front().kind = ChangeKind::host_jam;
+                 s->changes.front().duration_ns = 1'500'000'000;
+               },
+               {"goodput >= 98% in slow"}},
+        Spoilt{"short_transfers",
+               "demands come every 20 ms alone",
+               [](Scenario* s) { s->net.rules.demand_gap_ns = s->net.rules.demand_ns; },
+               {"p99-vs-reference", "longest-wait"}},
+        Spoilt{"short_transfers",
+               "demands come every 20 ms alone",
+               [](Scenario* s) { s->net.rules.demand_gap_ns = s->net.rules.demand_ns; },
+               {"p99-vs-reference", "longest-wait"}},
+        Spoilt{"seldom_transfers",
+               "a start with as little as there is",
+               [](Scenario* s) { s->net.rules.boot_bytes = 2 * s->net.rules.chunk_bytes; },
+               {"p99-vs-reference"}},
+        Spoilt{"recorded_requests",
+               "the stores stop",
+               [](Scenario* s) {
+                 Change stop;
+                 stop.at_ns = 10'000'000'000;
+                 stop.kind = ChangeKind::host_jam;
+                 stop.hosts = 0;
+                 stop.duration_ns = 5'000'000'000;
+                 s->changes.push_back(stop);
+               },
+               {"requests p99"}}));
 
 TEST(Scenarios, TheSameSeedGivesTheSameReportAndAnotherOneAnother) {
   Scenario s = scenario("flood_adaptive_window");

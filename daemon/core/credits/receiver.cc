@@ -92,6 +92,7 @@ bool CreditReceiver::take_demand(std::uint32_t index, const PeerDemand& demand,
   owed_.add(0, index);  // also when there is nothing to give: it is a word of the receiver
   if (held_ == 0) rate_.resume(now_ns);
   allocate();
+  note_wants(now_ns);
   return true;
 }
 
@@ -197,11 +198,27 @@ void CreditReceiver::allocate() {
 void CreditReceiver::ingested(std::uint64_t bytes, std::int64_t now_ns) {
   advance(now_ns);
   const bool due = rate_.is_due(now_ns, LaneRate::kLeastPeriod_ns);
-  if (due) rate_.close(turns_.anybody());
+  if (due) {
+    const bool bounded = unmet_since_ns_ <= period_ns_;
+    if (bounded) bounded_ns_ = now_ns;
+    period_ns_ = rate_.last_ns();
+    rate_.close(bounded);
+  }
   rate_.count(now_ns, bytes);
   if (!due) return;
+  bounded_ = now_ns - bounded_ns_ < LaneRate::kRemembered_ns;
   follow_rate();
   allocate();
+  note_wants(now_ns);
+}
+
+// From here on somebody wants more than it has, or nobody does.
+void CreditReceiver::note_wants(std::int64_t now_ns) {
+  if (!turns_.anybody()) {
+    unmet_since_ns_ = kNever_ns;
+  } else if (unmet_since_ns_ == kNever_ns) {
+    unmet_since_ns_ = now_ns;
+  }
 }
 
 void CreditReceiver::set_round_trip(std::int64_t round_trip_ns) {
@@ -218,6 +235,8 @@ void CreditReceiver::follow_rate() {
   const double in_time = std::min(kMostPool, rate * turnaround_ns);
   pool_bytes_ =
       rate == 0 ? rules_.boot_bytes : static_cast<std::uint64_t>(in_time) + 2 * rules_.chunk_bytes;
+  // Where demand was the limit the rate says nothing of what memory could take in.
+  if (!bounded_) pool_bytes_ = std::max(pool_bytes_, rules_.boot_bytes);
   over_ = outstanding_ > cap_bytes() ? outstanding_ : 0;
 }
 

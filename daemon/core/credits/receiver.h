@@ -57,7 +57,8 @@ class CreditReceiver {
   std::optional<PeerGrant> next_grant(std::uint32_t* sender);
 
   // P = rate × (round trip + gap between demands + target queue) + 2S: what keeps the memory busy
-  // until freed credit is in use again. While no rate is known: boot_bytes.
+  // until freed credit is in use again. Not below boot_bytes while no rate is known, or while
+  // nobody has wanted more than it had for as long as a rate is measured.
   std::uint64_t pool_bytes() const { return pool_bytes_; }
   // Most that is handed out: the half beyond P is for senders that have nothing to go on with.
   std::uint64_t cap_bytes() const { return pool_bytes_ + pool_bytes_ / 2; }
@@ -111,6 +112,7 @@ class CreditReceiver {
   void allocate();
   void give(std::uint32_t index, std::uint64_t bytes, std::uint32_t first_class);
   void follow_rate();
+  void note_wants(std::int64_t now_ns);
 
   CreditRules rules_;
   CreditPool pool_;
@@ -121,7 +123,10 @@ class CreditReceiver {
   LaneRate rate_;
   std::int64_t round_trip_ns_ = 0;
   std::int64_t boot_ends_ns_;
-  std::int64_t next_end_ns_ = kNever_ns;  // no life ends before
+  std::int64_t unmet_since_ns_ = kNever_ns;  // since when somebody wants more than it has
+  std::int64_t period_ns_ = 0;               // when the period of the rate began
+  std::int64_t bounded_ns_ = -LaneRate::kRemembered_ns;  // somebody wanted more in all of a period
+  std::int64_t next_end_ns_ = kNever_ns;                 // no life ends before
   std::uint64_t pool_bytes_ = 0;
   std::uint64_t outstanding_ = 0;  // Σ
   std::uint64_t held_ = 0;  // Σ what is handed out, or in flight beside it where that is more
@@ -130,6 +135,7 @@ class CreditReceiver {
   std::uint32_t speaking_ = 0;  // attached and known to speak credits
   std::uint32_t legacy_ = 0;
   std::uint32_t last_owed_ = 0;
+  bool bounded_ = false;  // in the last second there was a period like that
   bool booting_ = true;
 };
 

@@ -77,6 +77,13 @@ std::uint64_t CreditReceiver::hash(std::uint64_t seed, std::int64_t now_ns) cons
   hash = fold(fold(hash, pool_bytes_), over_);
   hash = fold(fold(hash, last_owed_),
               booting_ ? static_cast<std::uint64_t>(boot_ends_ns_ - now_ns) : 0);
+  const auto age = [now_ns](std::int64_t time_ns) {
+    return time_ns == kNever_ns ? UINT64_MAX : static_cast<std::uint64_t>(now_ns - time_ns);
+  };
+  if (rate_.highest() != 0) {
+    hash = fold(fold(fold(hash, age(unmet_since_ns_)), age(period_ns_)), age(bounded_ns_));
+    hash = fold(hash, bounded_ ? 1 : 0);
+  }
   return fold(hash, std::bit_cast<std::uint64_t>(rate_.highest()));
 }
 
