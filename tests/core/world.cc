@@ -197,12 +197,12 @@ void World::end_all() {
   while (!in_flight.empty()) end_oldest();
 }
 
-void World::refuse_chunk(const ChunkId& chunk) {
+void World::refuse_chunk(ChunkId chunk) {
   std::erase_if(in_flight, [&chunk](const DispatchChunk& each) { return each.chunk == chunk; });
   handle(ChunkRefused{chunk});
 }
 
-void World::lose_chunk(const ChunkId& chunk) {
+void World::lose_chunk(ChunkId chunk) {
   std::erase_if(in_flight, [&chunk](const DispatchChunk& each) { return each.chunk == chunk; });
   handle(ChunkLost{chunk});
 }

@@ -86,8 +86,8 @@ class World {
   void end_chunk(const ChunkId& chunk, Reason reason = Reason::none, std::uint64_t bytes = 0);
   void end_oldest(std::size_t count = 1, Reason reason = Reason::none);
   void end_all();
-  void refuse_chunk(const ChunkId& chunk);
-  void lose_chunk(const ChunkId& chunk);
+  void refuse_chunk(ChunkId chunk);
+  void lose_chunk(ChunkId chunk);
   void cancel(const OwnerId& owner);
   void want(std::uint32_t session, ClassId cls, const Amounts& wanted, bool waiting);
   void close(std::uint32_t session);
