@@ -217,6 +217,25 @@ TEST_F(TcpStall, AWriteWithoutAnAnswerIsGivenUp) {
   EXPECT_TRUE(peer.sees_end());
 }
 
+// A peer may answer pings, other READs and a part of this one.
+TEST(TcpReadLimit, AReadWithoutItsRestIsGivenUp) {
+  Region local{1u << 20};
+  Conductor conductor{TcpOptions{.stall_limit = 40ms, .read_limit = 200ms}};
+  RawPeer peer = conductor.connect(TcpSide::dialer);
+  const Chunk chunk = conductor.chunk(Op::read, local.data(), nullptr, 64);
+  conductor.post(chunk);
+  auto head = new_head<PeerData>(peer.receive<PeerRead>().header.request);
+  head.length = 8;
+  const Time begin = tcp_now();
+  peer.send(head);
+  peer.send_bytes(std::vector<std::byte>(8));
+  ASSERT_TRUE(conductor.run_until_ended(chunk));
+  EXPECT_EQ(conductor.completion(chunk).outcome, ChunkOutcome::lost);
+  EXPECT_EQ(conductor.next_event().why, TcpLoss::unanswered);
+  EXPECT_GE(tcp_now() - begin, 200ms);
+  EXPECT_TRUE(peer.sees_end());
+}
+
 TEST_F(TcpStall, APeerThatDoesNotReadIsGivenUp) {
   const RawPeer peer = conductor.connect(TcpSide::dialer);
   const Chunk chunk = conductor.chunk(Op::write, local.data(), nullptr, local.size());

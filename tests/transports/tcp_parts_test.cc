@@ -16,10 +16,23 @@
 #include "transports/tcp/mailbox.h"
 #include "transports/tcp/outbound.h"
 #include "transports/tcp/received_pieces.h"
+#include "transports/tcp/serials.h"
 #include "transports/tcp/stall_watch.h"
 
 namespace tentq::test {
 namespace {
+
+// A peer may make connections for as long as it likes.
+TEST(Serials, BeginAnewAndLeaveOutWhatIsInUse) {
+  Serials serials(4);
+  std::vector<std::uint32_t> given;
+  for (int i = 0; i < 9; ++i) {
+    given.push_back(serials.next([](std::uint32_t serial) { return serial == 3; }));
+  }
+  EXPECT_EQ(given, (std::vector<std::uint32_t>{1, 2, 4, 1, 2, 4, 1, 2, 4}));
+  // The last one that is free is found, wherever it is.
+  EXPECT_EQ(serials.next([](std::uint32_t serial) { return serial != 4; }), 4u);
+}
 
 struct Letter : Mail {
   std::uint32_t writer = 0;

@@ -176,7 +176,25 @@ void Connection::tick(Time now) {
   const bool must_come = in_.midway() && !paused_;
   const bool sends_nothing = sending_.stalled(must_send, now, limit);
   const bool gets_nothing = receiving_.stalled(must_come, now, limit);
-  if (sends_nothing || gets_nothing) lose(TcpLoss::stalled);
+  if (sends_nothing || gets_nothing) {
+    lose(TcpLoss::stalled);
+  } else if (reads_out_ != 0 && read_is_overdue(now)) {
+    lose(TcpLoss::unanswered);
+  }
+}
+
+// Looked at now and then, so that READs cost no clock.
+bool Connection::read_is_overdue(Time now) {
+  bool overdue = false;
+  chunks_.for_each([&](TcpChunk* chunk) {
+    if (chunk->chunk.op != Op::read || !chunk->sent) return;
+    if (chunk->waits_since == Time{}) {
+      chunk->waits_since = now;
+    } else {
+      overdue = overdue || now - chunk->waits_since >= surroundings_.options->read_limit;
+    }
+  });
+  return overdue;
 }
 
 void Connection::abandon() {

@@ -31,7 +31,7 @@ struct ConnectionName {
   LinkKey link;
   std::uint64_t connection = 0;  // in the link
   TcpSide side{};
-  std::uint32_t serial = 0;  // in the transport, below 2^24, never used again
+  std::uint32_t serial = 0;  // in the transport, below 2^24; of no other that is there
 };
 
 // READs that were asked on a connection are numbered so that the connection is found by it.
@@ -124,6 +124,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void wait_writable();
   void lose(TcpLoss why, int error = 0, std::string_view detail = {});
   void end_socket();
+  bool read_is_overdue(Time now);
   bool end_chunks();
   void report_end(TcpEventKind kind, TcpLoss why, int error, std::string_view detail);
   void finish(TcpChunk* chunk, ChunkOutcome outcome, Reason reason = Reason::none);

@@ -186,6 +186,7 @@ bool Connection::take_data(const PeerData& head) {
   if (chunk == nullptr || chunk->chunk.op != Op::read || !chunk->sent) {
     return break_off("a DATA of no READ");
   }
+  chunk->waits_since = Time{};
   chunk->queued_peer_ns = std::max(chunk->queued_peer_ns, head.queued_ns);
   const bool faulted = chunk->outcome == ChunkOutcome::memory_fault;
   if (head.reason != Reason::none) {

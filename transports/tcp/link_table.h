@@ -39,6 +39,7 @@ class LinkTable {
   LinkedConnection* of_serial(std::uint32_t serial) const;
   // Where a READ was asked; null if that connection is no more.
   LinkedConnection* of_read(std::uint64_t read) const;
+  bool has_serial(std::uint32_t serial) const { return by_serial_.contains(serial); }
   LinkedConnection* find(LinkKey link, std::uint64_t connection) const;
   // Of a link, in the order of their adding; empty for an unknown one.
   const std::vector<LinkedConnection*>& of(LinkKey link) const;

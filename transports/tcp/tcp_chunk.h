@@ -49,6 +49,7 @@ struct TcpChunk : IoCommand {
   // The connection's.
   bool begun = false;  // some of its bytes may be on their way
   bool sent = false;   // all are
+  Time waits_since{};  // a READ: when it was first seen without an answer, or without the next
   ReceivedPieces pieces;
   std::uint64_t received = 0;        // bytes that are where they belong
   std::uint64_t queued_peer_ns = 0;  // the peer's word, of the piece that waited longest

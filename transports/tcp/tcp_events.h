@@ -27,6 +27,7 @@ enum class TcpLoss : std::uint8_t {
   protocol_error,     // `detail` says which
   checksum_mismatch,  // a payload did not arrive as it was sent, or its memory changed on the way
   stalled,            // nothing moved for stall_limit
+  unanswered,         // nothing of a READ came for read_limit
   memory_fault,       // memory was taken away in the middle of its sending
   closed_here,        // close_connection(), drop_link()
 };

@@ -25,6 +25,9 @@ struct TcpOptions {
   bool conductor_receives = false;
   // A connection is given up when nothing moves for so long and something should; at least 1 ms.
   Duration stall_limit = std::chrono::seconds{3};
+  // So long a READ waits for its next bytes while its connection lives; at least 1 ms. A peer that
+  // has not served it by then is given up, connection by connection.
+  Duration read_limit = std::chrono::minutes{2};
   bool checksum = false;  // a CRC-32C goes with every payload that is sent
 };
 

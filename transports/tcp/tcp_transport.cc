@@ -19,7 +19,7 @@ constexpr Duration kQuietLooks = std::chrono::microseconds{50};
 constexpr Duration kLively = std::chrono::microseconds{100};
 // Sockets in one look.
 constexpr std::size_t kMostReadable = 16;
-// Sockets in the life of a transport: a READ's number has so much room for them.
+// A READ's number has so much room for that of its connection.
 constexpr std::uint32_t kMostSerial = (1u << (64 - kReadSerialShift)) - 1;
 
 TcpOptions checked(const TcpOptions& options) {
@@ -32,8 +32,9 @@ TcpOptions checked(const TcpOptions& options) {
          "tcp: reads_per_connection must be 1 to 256");
   if (options.most_length == 0) throw std::invalid_argument("tcp: most_length must be at least 1");
   within(options.inline_bytes, 0u, 65'536u, "tcp: inline_bytes must be 0 to 65,536");
-  if (options.stall_limit < std::chrono::milliseconds{1}) {
-    throw std::invalid_argument("tcp: stall_limit must be at least 1 ms");
+  if (options.stall_limit < std::chrono::milliseconds{1} ||
+      options.read_limit < std::chrono::milliseconds{1}) {
+    throw std::invalid_argument("tcp: stall_limit and read_limit must be at least 1 ms");
   }
   return options;
 }
@@ -49,6 +50,7 @@ std::string_view to_string(TcpLoss loss) {
     case TcpLoss::checksum_mismatch: return "checksum mismatch";
     case TcpLoss::stalled: return "stalled";
     case TcpLoss::memory_fault: return "memory was taken away while it was sent";
+    case TcpLoss::unanswered: return "a READ was not answered for too long";
     case TcpLoss::closed_here: return "closed here";
   }
   return "unknown";
@@ -58,7 +60,8 @@ TcpTransport::TcpTransport(PeerMemory* memory, const TcpOptions& options)
     : options_(checked(options)),
       memory_(memory),
       book_(options_.queue_chunks),
-      inline_left_(options_.inline_turn_bytes) {
+      inline_left_(options_.inline_turn_bytes),
+      serials_(kMostSerial) {
   if (options_.conductor_receives) sockets_.emplace(wakeup_.fd());
   for (std::uint32_t i = 0; i < options_.threads; ++i) {
     threads_.push_back(
@@ -230,9 +233,10 @@ bool TcpTransport::arm_wakeup() {
 }
 
 void TcpTransport::add_connection(LinkKey link, TcpSide side, std::uint64_t connection, int fd) {
-  TENTQ_CHECK(link.valid() && last_serial_ < kMostSerial);
+  TENTQ_CHECK(link.valid());
   TENTQ_CHECK(links_.find(link, connection) == nullptr);
-  const std::uint32_t serial = ++last_serial_;
+  const std::uint32_t serial =
+      serials_.next([this](std::uint32_t number) { return links_.has_serial(number); });
   IoThread* thread = threads_[serial % threads_.size()].get();
   links_.add(thread->add({link, connection, side, serial}, fd), thread);
   ++connections_;

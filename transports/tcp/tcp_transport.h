@@ -18,6 +18,7 @@
 #include "transports/tcp/io_thread.h"
 #include "transports/tcp/link_table.h"
 #include "transports/tcp/peer_memory.h"
+#include "transports/tcp/serials.h"
 #include "transports/tcp/tcp_events.h"
 #include "transports/tcp/tcp_options.h"
 #include "transports/transport.h"
@@ -113,7 +114,7 @@ class TcpTransport final : public Transport {
   std::deque<TcpEvent> events_here_;  // of connections that no thread knows
   ChunkRow ended_here_;               // had no connection
   std::uint64_t inline_left_;         // that may still be sent from here before the next poll
-  std::uint32_t last_serial_ = 0;
+  Serials serials_;
   std::size_t connections_ = 0;
   std::vector<std::unique_ptr<IoThread>> threads_;
   std::vector<IoThread*> told_;  // have commands and were not woken
