@@ -134,18 +134,12 @@ void Hosts::link_down(LinkKey key, const PeerLink& peer, PeerReason reason,
       host->lost_links += 1;
       look_at(*host, now);
     }
-    for (const std::string& address : links_.addresses_of(key)) {
+    for (const std::string& address : peer.served) {
       if (!remote_.is_used(address)) links_.unwant(address);
     }
     remote_.link_down(key);
     outbound_.link_down(key, now + budget_);
-    std::erase_if(listings_, [key](const auto& entry) {
-      if (entry.first.first != key) return false;
-      PeerRegions none;
-      none.status = StatusCode::no_route;
-      entry.second(none);
-      return true;
-    });
+    listings_.link_down(key);
   }
   tcp_.drop_link(key);
 }
@@ -209,6 +203,11 @@ void Hosts::connection_over(const TcpEvent& event, Time now) {
                    "fault of the network or of memory",
                    now);
   }
+  if (event.why == TcpLoss::unanswered || event.why == TcpLoss::stalled) {
+    errors_.report(LogLevel::warning, "host." + std::string(to_string(event.why)),
+                   "a data connection was ended: " + std::string(to_string(event.why)),
+                   "look at the load of the other host and at the network", now);
+  }
   OtherHost* host = table_.find_dialed(event.link);
   if (host != nullptr) {
     host->connections.erase(event.connection);
@@ -241,13 +240,7 @@ void Hosts::received(LinkKey key, const PeerMessage& message) {
                    outbound_.look(now);
                    if (OtherHost* host = table_.find_dialed(key)) look_at(*host, now);
                  },
-                 [&](const PeerRegions& m) {
-                   const auto it = listings_.find({key, m.header.request});
-                   if (it == listings_.end()) return;
-                   const RegionsListed answer = std::move(it->second);
-                   listings_.erase(it);
-                   answer(m);
-                 },
+                 [&](const PeerRegions& m) { listings_.answered(key, m); },
                  [&](const PeerNotify& m) { notification(key, m, now); },
                  [&](const PeerNotified& m) {
                    outbound_.answered(key, m);
@@ -309,6 +302,7 @@ void Hosts::periodic(Time now) {
   remote_.expire(now);
   outbound_.look(now);
   fences_.expire(now);
+  listings_.expire(now);
 }
 
 bool Hosts::find(const core::DispatchChunk& effect, Chunk* chunk, Reason* reason) {

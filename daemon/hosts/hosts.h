@@ -16,6 +16,7 @@
 #include "daemon/hosts/fences.h"
 #include "daemon/hosts/host_table.h"
 #include "daemon/hosts/inbound_segments.h"
+#include "daemon/hosts/listings.h"
 #include "daemon/hosts/outbound_notifications.h"
 #include "daemon/hosts/remote_segments.h"
 #include "daemon/hosts/serving.h"
@@ -61,8 +62,8 @@ class Hosts final : PeerLinks::Owner,
   void open(const std::string& address, const std::string& name, std::uint64_t incarnation,
             Time now, Opened opened);
   void close(const RemoteSegmentPtr& segment) { remote_.close(segment); }
-  // Answered by `answer`, with no rows when the host cannot be asked.
-  using RegionsListed = std::function<void(const PeerRegions&)>;
+  // Answered by `answer`, with no rows when the host cannot be asked or does not answer.
+  using RegionsListed = Listings::Answer;
   void list_regions(const RemoteSegment& segment, std::uint32_t first, RegionsListed answer);
 
   // For owners of clients: where a segment is reached now.
@@ -126,7 +127,7 @@ class Hosts final : PeerLinks::Owner,
   std::map<std::pair<LinkKey, std::uint64_t>, std::function<void()>> closing_;  // fence() was asked
   // Connections of dialed links that are gone, until their end is told: whose they were.
   std::map<std::pair<LinkKey, std::uint64_t>, HostId> departed_;
-  std::map<std::pair<LinkKey, std::uint64_t>, RegionsListed> listings_;  // by link and request
+  Listings listings_;
   std::uint64_t next_request_ = 1;
 };
 

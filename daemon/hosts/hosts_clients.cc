@@ -1,4 +1,5 @@
 // What clients of this host ask about segments of others.
+#include "daemon/conductor.h"
 #include "daemon/hosts/hosts.h"
 
 namespace tentq {
@@ -20,17 +21,16 @@ void Hosts::open(const std::string& address, const std::string& name, std::uint6
 }
 
 void Hosts::list_regions(const RemoteSegment& segment, std::uint32_t first, RegionsListed answer) {
+  if (listings_.full()) return Listings::refuse(answer, StatusCode::exhausted);
   auto message = make_message<PeerListRegions>(next_request_++);
   message.segment = segment.wire;
   message.first = first;
   if (segment.state == RemoteState::open && links_.send(segment.link, message)) {
-    listings_[{segment.link, message.header.request}] = std::move(answer);
-    return;
+    return listings_.add(segment.link, message.header.request, monotonic_now() + budget_,
+                         std::move(answer));
   }
-  PeerRegions none;
-  none.status =
-      segment.state == RemoteState::failed ? StatusCode::stale_handle : StatusCode::no_route;
-  answer(none);
+  Listings::refuse(answer, segment.state == RemoteState::failed ? StatusCode::stale_handle
+                                                                : StatusCode::no_route);
 }
 
 Resolution Hosts::resolve(const RemoteSegment& segment) const {

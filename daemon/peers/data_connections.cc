@@ -37,7 +37,7 @@ void PeerLinks::data_dialed(LinkKey key, std::uint64_t number,
     return data_failed(key, number);
   }
   link->dials.erase(number);
-  link->backoff.reset();
+  link->made[number] = std::chrono::steady_clock::now();
   hand_out(*link, number, *connection);
 }
 
@@ -65,15 +65,19 @@ void PeerLinks::data_closed(LinkKey key, std::uint64_t connection) {
     fence_done({key, connection});
     Link* link = link_at(key);
     if (link == nullptr || link->handed.erase(connection) == 0) return;
-    if (link->peer().side == LinkSide::dialed && !link->pausing) {
-      data_failed(key, connection);
-    }
+    if (link->peer().side != LinkSide::dialed) return;
+    // One that breaks as soon as it is made is not made again and again without a pause.
+    const auto lived = std::chrono::steady_clock::now() - link->made[connection];
+    link->made.erase(connection);
+    if (lived >= Backoff::kMost) link->backoff.reset();
+    if (!link->pausing) data_failed(key, connection);
   });
 }
 
 // Of a link that may be gone from the tables; `number` is handed out.
 void PeerLinks::fence(Link& link, std::uint64_t number) {
   link.handed.erase(number);
+  link.made.erase(number);
   const Connection connection{link.key(), number};
   const HostId host = link.peer().host;
   fences_[connection] = {host, link.peer().side, {}};

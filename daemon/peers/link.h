@@ -4,10 +4,12 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "daemon/peers/backoff.h"
 #include "daemon/peers/connection.h"
@@ -19,17 +21,18 @@ namespace tentq {
 
 enum class LinkSide : std::uint8_t { dialed, accepted };
 
-// What is known of a link; does not change.
+// What is known of a link; but for `served` it does not change.
 struct PeerLink {
   LinkSide side{};
   HostId host{};
   std::uint64_t epoch_counter = 0;  // of the other host
   std::uint64_t epoch_random = 0;
-  std::uint64_t link = 0;      // the dialer's number
-  std::uint64_t features = 0;  // of the other host
-  std::string address;         // of the other end, host:port
-  std::string advertised;      // where the other host can be dialed; empty: it cannot
-  PeerReady ready;             // what the acceptor grants
+  std::uint64_t link = 0;           // the dialer's number
+  std::uint64_t features = 0;       // of the other host
+  std::string address;              // of the other end, host:port
+  std::string advertised;           // where the other host can be dialed; empty: it cannot
+  PeerReady ready;                  // what the acceptor grants
+  std::vector<std::string> served;  // once it has ended: the wanted addresses that it served
 };
 
 class Link final : public PeerConnection::Reader, public std::enable_shared_from_this<Link> {
@@ -64,8 +67,9 @@ class Link final : public PeerConnection::Reader, public std::enable_shared_from
   std::map<std::uint64_t, std::shared_ptr<PeerConnection>> opening;  // READY is on its way
   NumberWindow numbers;                                              // seen, acceptor
   std::uint64_t next_connection = 1;                                 // dialer
-  Backoff backoff;                  // between data connections, dialer
-  boost::asio::steady_timer pause;  // likewise
+  Backoff backoff;  // between data connections, dialer
+  std::map<std::uint64_t, std::chrono::steady_clock::time_point> made;  // when, dialer's
+  boost::asio::steady_timer pause;                                      // likewise
   bool pausing = false;
 
  private:

@@ -201,14 +201,16 @@ void PeerLinks::after_loss(Link& link, PeerReason reason, const std::string& tex
   const HostId host = link.peer().host;
   if (links_.erase(key) == 0) return;
   count(reason);
-  if (link.peer().side == LinkSide::dialed) {
+  PeerLink ended = link.peer();
+  if (ended.side == LinkSide::dialed) {
+    ended.served = targets_.addresses_of(key);
     targets_.lost(key);
   } else if (const auto found = accepted_.find(host); found->second.link == key) {
     found->second.link.reset();
   }
   const auto handed = link.handed;
   for (const std::uint64_t number : handed) fence(link, number);
-  owner_.link_down(key, link.peer(), reason, text);
+  owner_.link_down(key, ended, reason, text);
   let_in(host);
 }
 

@@ -66,6 +66,25 @@ TEST(DataConnections, AreMadeAnewUnderANewNumberWhenTheyBreak) {
   EXPECT_TRUE(pair.a.downs.empty());
 }
 
+// A host that takes connections and ends them is asked for others ever more rarely.
+TEST(DataConnections, ThatBreakAsSoonAsTheyAreMadeAreMadeWithGrowingPauses) {
+  Loop loop;
+  Node a(loop, {.host = 1, .data_connections = 1}), b(loop, {.host = 2, .data_connections = 1});
+  a.want(b.address());
+  const auto begin = std::chrono::steady_clock::now();
+  for (int broken = 0; broken < 5; ++broken) {
+    ASSERT_TRUE(loop.until([&] { return Node::connected(a, b); })) << broken;
+    for (Node* node : {&a, &b}) {
+      const auto connection = node->data.begin()->first;
+      node->data.erase(connection);
+      node->links->data_closed(connection.first, connection.second);
+    }
+  }
+  ASSERT_TRUE(loop.until([&] { return Node::connected(a, b); }));
+  // The lower halves of 50, 100, 200, 400 and 800 ms.
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds{775});
+}
+
 TEST(DataConnections, AreFencedWhenTheDialerAsksAndConfirmedWhenTheyAreQuiet) {
   Pair pair;
   pair.b.hold_fences = true;

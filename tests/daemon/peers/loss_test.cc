@@ -122,6 +122,19 @@ TEST(Loss, OfALinkThatTheOwnerDropsIsToldToTheOtherSide) {
   EXPECT_TRUE(loop.until([&] { return Node::connected(a, b); }));
 }
 
+// The owner decides by it which of them are to be dialed again.
+TEST(Loss, TellsWhichAddressesTheLinkServed) {
+  Loop loop;
+  Node a(loop, {.host = 1});
+  Node b(loop, {.host = 2});
+  const std::string address = b.address();
+  a.want(address);
+  ASSERT_TRUE(loop.until([&] { return Node::connected(a, b); }));
+  b.stop();
+  ASSERT_TRUE(loop.until([&] { return !a.downs.empty(); }));
+  EXPECT_EQ(a.downs[0].peer.served, std::vector{address});
+}
+
 TEST(Loss, IsFollowedByANewLinkWhenTheOtherSideRestarts) {
   Loop loop;
   Node a(loop, {.host = 1}), b(loop, {.host = 2, .epoch = 4});
