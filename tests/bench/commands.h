@@ -11,6 +11,8 @@ void add_submit(CLI::App& app, CommonOptions* common, int* exit_code);
 void add_core(CLI::App& app, CommonOptions* common, int* exit_code);
 void add_replay(CLI::App& app, CommonOptions* common, int* exit_code);
 void add_qos(CLI::App& app, CommonOptions* common, int* exit_code);
+void add_mutual(CLI::App& app, CommonOptions* common, int* exit_code);
+void add_shared_link(CLI::App& app, CommonOptions* common, int* exit_code);
 void add_idle(CLI::App& app, CommonOptions* common, int* exit_code);
 
 }  // namespace tentq::bench

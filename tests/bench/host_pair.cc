@@ -12,6 +12,10 @@ void add_host_choice(CLI::App* command, HostChoice* choice) {
   command->add_option("--transport", choice->transport, "shm: one host; tcp: two hosts")
       ->check(CLI::IsMember({"shm", "tcp"}))
       ->capture_default_str();
+  add_namespaces(command, choice);
+}
+
+void add_namespaces(CLI::App* command, HostChoice* choice) {
   command->add_flag("--namespaces", choice->namespaces,
                     "With tcp: each host in a network of its own (needs root)");
   add_size(command, "--link-rate", &choice->link_rate,
@@ -41,6 +45,7 @@ HostPair::HostPair(const CommonOptions& common, const HostChoice& choice,
   linked.merge_patch({{"peers", {{"key_file", key}}}});
   clients_ = start(common, linked, 0);
   exporters_ = start(common, linked, 1);
+  clients_address_ = clients_->status().at("peers");
   address_ = exporters_->status().at("peers");
 }
 
@@ -62,6 +67,10 @@ HostPlace HostPair::place(std::uint32_t host) const {
 
 std::string HostPair::segment(const std::string& name) const {
   return between_hosts() ? "tentq://" + address_ + "/" + name : name;
+}
+
+std::string HostPair::segment_of_clients(const std::string& name) const {
+  return "tentq://" + clients_address_ + "/" + name;
 }
 
 }  // namespace tentq::bench

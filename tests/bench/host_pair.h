@@ -18,7 +18,8 @@ struct HostChoice {
   bool namespaces = false;        // each in its network
   std::uint64_t link_rate = 0;    // bytes a second of the link between them; 0: as fast as it goes
 };
-// `--transport`, `--namespaces`, `--link-rate`.
+// `--namespaces`, `--link-rate`; and `--transport` with them.
+void add_namespaces(CLI::App* command, HostChoice* choice);
 void add_host_choice(CLI::App* command, HostChoice* choice);
 
 class HostPair {
@@ -30,6 +31,8 @@ class HostPair {
   const std::string& exporter_socket() const { return exporters().socket(); }
   // How clients call a segment of the exporters.
   std::string segment(const std::string& name) const;
+  // How the exporters' host calls a segment at the clients'; two hosts only.
+  std::string segment_of_clients(const std::string& name) const;
   bool between_hosts() const { return exporters_ != nullptr; }
   // Where the two daemons are; for the raw sockets that are measured beside them.
   HostPlace clients_place() const { return place(0); }
@@ -49,6 +52,7 @@ class HostPair {
   std::unique_ptr<test::Namespaces> namespaces_;  // before the daemons, which live there
   std::unique_ptr<Host> clients_;
   std::unique_ptr<Host> exporters_;  // null: the same
+  std::string clients_address_;
   std::string address_;
 };
 

@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
   add_core(app, &common, &exit_code);
   add_replay(app, &common, &exit_code);
   add_qos(app, &common, &exit_code);
+  add_mutual(app, &common, &exit_code);
+  add_shared_link(app, &common, &exit_code);
   add_idle(app, &common, &exit_code);
   try {
     app.parse(argc, argv);

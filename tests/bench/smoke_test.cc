@@ -205,6 +205,23 @@ TEST(BenchSmoke, MeasuresBetweenNamespaces) {
   }
 }
 
+TEST(BenchSmoke, TwoHostsFloodEachOther) {
+  const json object = figures("mutual --size 64KiB --depth 8 --seconds 0.05 --bound 0.0001");
+  expect_numbers(object, {"gb_per_s", "limit_gb_per_s", "ratio", "longest_gap_ms"});
+  EXPECT_EQ(object.value("errors", -1), 0);
+  EXPECT_EQ(object.value("flows", 0), 4);
+  expect_verdict(object);
+}
+
+TEST(BenchSmoke, ForegroundAndBackgroundShareALink) {
+  NAMESPACES_OR_SKIP();
+  const json object = figures("shared-link --seconds 0.1 --bound 1000");
+  expect_numbers(object, {"fg_p99_us", "limit_fg_p99_us", "ratio", "gb_per_s"});
+  EXPECT_EQ(object.value("errors", -1), 0);
+  EXPECT_GT(object.value("samples", 0), 100);
+  expect_verdict(object);
+}
+
 TEST_F(ReplaySmoke, RefusesABadTraceWithItsLine) {
   std::ofstream(trace_, std::ios::app) << "nonsense\n";
   const Answer answer = run("replay --json --trace " + trace_ + " 2>&1");

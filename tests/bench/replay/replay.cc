@@ -239,8 +239,11 @@ Outstanding outstanding_at_end(const HostPair& hosts) {
   }
 }
 
-// How many blocks were lost, by reason. A Store that was killed is lost to the engines; nothing
-// else explains a loss.
+// limits.route_budget by default: for so long owners wait for a host that is away.
+constexpr std::uint64_t kRouteBudgetNs = 5'000'000'000;
+
+// How many blocks were lost, by reason. A Store that was killed is lost to the engines, and so is
+// what is cut off for longer than owners wait; nothing else explains a loss.
 struct Losses {
   Json by_reason = Json::object();
   bool explained = true;
@@ -254,8 +257,11 @@ Losses losses_of(const Replay& replay) {
     if (count == 0) continue;
     const auto reason = static_cast<TaskReason>(i);
     losses.by_reason[std::string(to_string(reason))] = count;
-    losses.explained = losses.explained && replay.options.store_kills > 0 &&
-                       (reason == TaskReason::peer_lost || reason == TaskReason::stale_handle);
+    const bool lost = reason == TaskReason::peer_lost;
+    const bool by_death =
+        replay.options.store_kills > 0 && (lost || reason == TaskReason::stale_handle);
+    const bool by_cut = replay.options.cut_ns >= kRouteBudgetNs && lost;
+    losses.explained = losses.explained && (by_death || by_cut);
   }
   for (const EngineTotals& totals : replay.totals.span()) {
     losses.explained = losses.explained && totals.given_up == 0;
