@@ -223,6 +223,9 @@ void Daemon::reload() {
     } else {
       apply(plan.result);
       renew_quotas();
+      if (hosts_ && !hosts_->renew_certificates(&why)) {
+        log(LogLevel::error, "reload: the certificates in force stay: {}", why);
+      }
       for (const ConfigChange& change : plan.changes) {
         log(LogLevel::info, "reload: {}: {} → {}", change.key, change.from, change.to);
       }

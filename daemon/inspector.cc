@@ -181,6 +181,8 @@ std::vector<PeerView> Inspector::peers() const {
       view.host += {kDigits[byte >> 4], kDigits[byte & 15]};
     }
     view.address = host.address;
+    view.auth = to_string(from_.hosts->links().auth());
+    view.certificate = host.certificate;
     view.dialed = host.dialed.valid();
     view.accepted = host.accepted.valid();
     view.connections = static_cast<std::uint32_t>(host.connections.size());

@@ -82,7 +82,7 @@ struct MetricsSettings {
 };
 
 // How daemons prove to each other that they belong together.
-enum class PeerAuth : std::uint8_t { psk, none };
+enum class PeerAuth : std::uint8_t { psk, mtls, none };
 
 // Links to the daemons of other hosts.
 struct PeerSettings {
@@ -90,6 +90,9 @@ struct PeerSettings {
   std::string advertise;  // config/peer_address.h; empty: where it listens
   PeerAuth auth = PeerAuth::psk;
   std::string key_file;                                // for psk; empty: no links
+  std::string tls_ca_file, tls_certificate_file;       // for mtls, in PEM; empty: no links
+  std::string tls_key_file;                            // likewise
+  std::string allowed_names;                           // config/name_list.h; empty: any
   bool allow_unauthenticated = false;                  // other hosts may connect without a key
   std::uint32_t data_connections = 2;                  // of a link
   Duration timeout = std::chrono::seconds{3};          // silence that means loss
@@ -99,7 +102,10 @@ struct PeerSettings {
   std::uint32_t dscp = 48;                             // of control connections; 0 … 63
 
   // Whether there can be links at all.
-  bool enabled() const { return !listen.empty() || !key_file.empty() || auth == PeerAuth::none; }
+  bool enabled() const {
+    return !listen.empty() || auth == PeerAuth::none ||
+           !(auth == PeerAuth::psk ? key_file : tls_certificate_file).empty();
+  }
 };
 
 struct LogSettings {

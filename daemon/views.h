@@ -104,6 +104,8 @@ struct LaneView {
 struct PeerView {
   std::string host;               // its id, in hexadecimal
   std::string address;            // of the link's other end, host:port
+  std::string auth;               // peers.auth
+  std::string certificate;        // the name in the host's; empty without TLS
   bool dialed = false;            // this host asks over its own link
   bool accepted = false;          // the other host has one to here
   std::uint32_t connections = 0;  // for data, that this host has made

@@ -171,6 +171,7 @@ void render_lanes(const Json& document, Output& to) {
 void render_peers(const Json& document, Output& to) {
   Table table({{"peer", Kind::text},
                {"link", Kind::text},
+               {"auth", Kind::text},
                {"conns"},
                {"lost"},
                {"reads"},
@@ -184,8 +185,8 @@ void render_peers(const Json& document, Output& to) {
     const std::string link = row.at("away") ? (accepted ? "theirs" : "away")
                              : accepted     ? "both"
                                             : "ours";
-    std::vector<Cell> cells = {text(row.at("address")), link, number(row.at("connections")),
-                               number(row.at("lost_links"))};
+    std::vector<Cell> cells = {text(row.at("address")), link, text(row.at("auth")),
+                               number(row.at("connections")), number(row.at("lost_links"))};
     for (const char* lane : {"read", "write", "serve"}) {
       cells.push_back(number(row.at(lane).at("depth")));
       cells.push_back(bytes(row.at(lane).at("in_flight_bytes")));

@@ -4,6 +4,7 @@
 
 #include "daemon/config/endpoint.h"
 #include "daemon/config/key_kinds.h"
+#include "daemon/config/name_list.h"
 #include "daemon/config/peer_address.h"
 #include "daemon/config/quotas.h"
 #include "proto/classes.h"
@@ -43,6 +44,11 @@ bool is_path_or_empty(std::string_view text) {
 bool is_endpoint_or_empty(std::string_view text) {
   return text.empty() || parse_endpoint(text).has_value();
 }
+bool is_name_list(std::string_view text) {
+  std::vector<std::string> names;
+  return parse_name_list(text, &names);
+}
+
 bool is_peer_address_or_empty(std::string_view text) {
   return text.empty() || parse_peer_address(text).has_value();
 }
@@ -343,6 +349,33 @@ ConfigKey client_class(const char* path, const char* doc, auto at) {
   return key;
 }
 
+// A file that is read again on SIGHUP; its path needs a restart.
+ConfigKey tls_file(const char* path, const char* doc, auto at) {
+  return text(path, doc, "an absolute path, or an empty text", at, is_path_or_empty);
+}
+
+void add_certificate_keys(Table& table) {
+  table.push_back(tls_file("peers.tls_ca_file",
+                           "mtls: certificates, in PEM, of the authorities that sign those of all "
+                           "hosts. Of tentq alone: whom they sign is let in.",
+                           TENTQ_AT(peers.tls_ca_file)));
+  table.push_back(tls_file("peers.tls_certificate_file",
+                           "mtls: this host's certificate in PEM, then those between it and the "
+                           "authority; names what other hosts dial. SIGHUP reads it again for new "
+                           "links.",
+                           TENTQ_AT(peers.tls_certificate_file)));
+  table.push_back(tls_file("peers.tls_key_file",
+                           "mtls: its private key in PEM, not encrypted, that only the daemon's "
+                           "user can read.",
+                           TENTQ_AT(peers.tls_key_file)));
+  table.push_back(text("peers.allowed_names",
+                       "mtls: names of which the certificate of every other host must have one, "
+                       "besides that which is dialed; empty: any.",
+                       "names separated by commas, like \"node-7.example.com, *.stores.example, "
+                       "10.0.0.2\", or an empty text",
+                       TENTQ_AT(peers.allowed_names), is_name_list));
+}
+
 void add_peer_keys(Table& table) {
   table.push_back(
       text("peers.listen", "Where daemons of other hosts connect; empty: none can.",
@@ -354,15 +387,18 @@ void add_peer_keys(Table& table) {
                        "a host with or without a port, like \"node-7\" or \"10.0.0.2:7471\", or an "
                        "empty text",
                        TENTQ_AT(peers.advertise), is_peer_address_or_empty));
-  table.push_back(choice("peers.auth",
-                         "How daemons prove themselves to each other: psk by a key that all have "
-                         "(nothing is encrypted); none not at all.",
-                         TENTQ_AT(peers.auth), std::array<std::string_view, 2>{"psk", "none"}));
+  table.push_back(
+      choice("peers.auth",
+             "How daemons prove themselves to each other: psk by a key that all have "
+             "(nothing is encrypted); mtls by certificates, over TLS 1.3, which encrypts "
+             "everything; none not at all.",
+             TENTQ_AT(peers.auth), std::array<std::string_view, 3>{"psk", "mtls", "none"}));
   table.push_back(text("peers.key_file",
                        "The key of psk: 32 to 4096 bytes that only the daemon's user can read; "
                        "empty: no links.",
                        "an absolute path, or an empty text", TENTQ_AT(peers.key_file),
                        is_path_or_empty));
+  add_certificate_keys(table);
   table.push_back(boolean("peers.allow_unauthenticated",
                           "With peers.auth none: every host that reaches peers.listen may connect, "
                           "and read and write what is registered for other hosts.",

@@ -115,8 +115,24 @@ void check_metrics(const Settings& s, Rules* rules) {
       "the metrics, `metrics_listen_public`: true");
 }
 
+// All of them or, for a daemon that has no links, none.
+void check_certificates(const PeerSettings& peers, Rules* rules) {
+  const std::pair<const char*, const std::string*> files[] = {
+      {"peers.tls_ca_file", &peers.tls_ca_file},
+      {"peers.tls_certificate_file", &peers.tls_certificate_file},
+      {"peers.tls_key_file", &peers.tls_key_file}};
+  const bool wanted =
+      !peers.listen.empty() || std::any_of(std::begin(files), std::end(files),
+                                           [](const auto& file) { return !file.second->empty(); });
+  for (const auto& [path, file] : files) {
+    if (!wanted || !file->empty()) continue;
+    rules->add(path, keys::quoted(*file), "the path of a file, because `peers.auth` is \"mtls\"");
+  }
+}
+
 void check_peers(const Settings& s, Rules* rules) {
   const PeerSettings& peers = s.peers;
+  if (peers.auth == PeerAuth::mtls) check_certificates(peers, rules);
   const auto endpoint = parse_endpoint(peers.listen);
   if (!endpoint) {
     if (peers.advertise.empty()) return;
@@ -130,11 +146,11 @@ void check_peers(const Settings& s, Rules* rules) {
                "`head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE`)");
   }
   if (peers.auth == PeerAuth::none && !endpoint->loopback && !peers.allow_unauthenticated) {
-    rules->add(
-        "peers.listen", keys::quoted(peers.listen),
-        "with `peers.auth`: \"none\" an address of this host alone, like "
-        "\"127.0.0.1:7471\"; or \"psk\" with a key; or, if whoever reaches the port may read "
-        "and write, `peers.allow_unauthenticated`: true");
+    rules->add("peers.listen", keys::quoted(peers.listen),
+               "with `peers.auth`: \"none\" an address of this host alone, like "
+               "\"127.0.0.1:7471\"; or \"mtls\" with certificates, or \"psk\" with a key; or, if "
+               "whoever reaches the port may read "
+               "and write, `peers.allow_unauthenticated`: true");
   }
 }
 

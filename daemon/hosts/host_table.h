@@ -26,6 +26,7 @@ struct OtherHost {
   bool known = false;
   HostId id{};
   std::string address;                  // of the link's other end, host:port
+  std::string certificate;              // the name in the link's; empty without TLS
   LinkKey dialed;                       // invalid: none
   LinkKey accepted;                     // invalid: none
   std::set<std::uint64_t> connections;  // of the dialed link, with nothing known against them

@@ -29,6 +29,12 @@ TcpOptions tcp_options(const TcpSettings& settings, std::uint64_t most_length) {
   return options;
 }
 
+// Texts for the other side end with what to do; here that is said apart.
+std::string without_remedy(std::string_view text, PeerReason reason) {
+  const std::string end = "; " + std::string(remedy(reason));
+  return std::string(text.ends_with(end) ? text.substr(0, text.size() - end.size()) : text);
+}
+
 }  // namespace
 
 Hosts::Hosts(const Parts& parts, const Settings& settings, PeerTerms terms, RoutesChanged changed)
@@ -94,6 +100,7 @@ void Hosts::link_up(LinkKey key, const PeerLink& peer) {
     return;
   }
   host->address = peer.address;
+  host->certificate = peer.certificate;
   log(LogLevel::info, "host {}: link {}", peer.address,
       peer.side == LinkSide::dialed ? "made" : "accepted");
   if (peer.side == LinkSide::accepted) {
@@ -119,7 +126,7 @@ void Hosts::link_down(LinkKey key, const PeerLink& peer, PeerReason reason,
   const Time now = monotonic_now();
   errors_.report(LogLevel::warning, "host." + std::string(to_string(reason)),
                  "the link " + std::string(peer.side == LinkSide::dialed ? "to" : "from") +
-                     " host " + peer.address + " ended: " + text,
+                     " host " + peer.address + " ended: " + without_remedy(text, reason),
                  remedy(reason), now);
   if (peer.side == LinkSide::accepted) {
     serving_.link_down(key, now);
@@ -144,12 +151,13 @@ void Hosts::link_down(LinkKey key, const PeerLink& peer, PeerReason reason,
   tcp_.drop_link(key);
 }
 
-void Hosts::data_ready(LinkKey key, std::uint64_t connection, shm::Fd socket) {
+void Hosts::data_ready(LinkKey key, std::uint64_t connection, shm::Fd socket,
+                       std::unique_ptr<ByteStream> stream) {
   const PeerLink* peer = links_.find(key);
   TENTQ_CHECK(peer != nullptr);
   const bool dialed = peer->side == LinkSide::dialed;
   tcp_.add_connection(key, dialed ? TcpSide::dialer : TcpSide::acceptor, connection,
-                      socket.release());
+                      socket.release(), std::move(stream));
   if (!dialed) return;
   OtherHost* host = table_.find_dialed(key);
   if (host == nullptr) return;
@@ -279,7 +287,7 @@ void Hosts::notification(LinkKey key, const PeerNotify& message, Time now) {
 void Hosts::no_link(const PeerTrouble& trouble) {
   errors_.report(LogLevel::warning, "host." + std::string(to_string(trouble.reason)),
                  std::string(trouble.dialed ? "no link to host " : "no link from ") +
-                     trouble.address + ": " + trouble.text,
+                     trouble.address + ": " + without_remedy(trouble.text, trouble.reason),
                  remedy(trouble.reason), monotonic_now());
 }
 

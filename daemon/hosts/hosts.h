@@ -50,6 +50,8 @@ class Hosts final : PeerLinks::Owner,
   // Listens where the settings say. False with what is wrong and what to do in *why.
   bool listen(std::string* why) { return links_.listen(why); }
   std::string listens_at() const { return links_.listens_at(); }
+  // See PeerLinks.
+  bool renew_certificates(std::string* why) { return links_.renew_certificates(why); }
   Transport& transport() { return tcp_; }
 
   // What the transport has met. True if there was anything.
@@ -94,7 +96,8 @@ class Hosts final : PeerLinks::Owner,
   void link_up(LinkKey key, const PeerLink& peer) override;
   void link_down(LinkKey key, const PeerLink& peer, PeerReason reason,
                  const std::string& text) override;
-  void data_ready(LinkKey key, std::uint64_t connection, shm::Fd socket) override;
+  void data_ready(LinkKey key, std::uint64_t connection, shm::Fd socket,
+                  std::unique_ptr<ByteStream> stream) override;
   void fence(LinkKey key, std::uint64_t connection, std::function<void()> done) override;
   void received(LinkKey key, const PeerMessage& message) override;
   void no_link(const PeerTrouble& trouble) override;

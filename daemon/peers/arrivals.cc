@@ -14,6 +14,7 @@ void PeerLinks::arrived(const std::shared_ptr<Arrival>& arrival) {
 void PeerLinks::admit_control(const std::shared_ptr<Arrival>& arrival) {
   const PeerHello hello = arrival->hello();
   auto reason = standings_.judge_link(hello);
+  if (!reason && is_others(hello.host, arrival->certificate())) reason = PeerReason::twin;
   const auto known = accepted_.find(hello.host);
   // What is forgotten of hosts is never forgotten of one with a link.
   if (!reason && known != accepted_.end() && known->second.link) {
@@ -70,6 +71,7 @@ void PeerLinks::let_in(const HostId& host) {
   peer.link = hello.link;
   peer.features = hello.features;
   peer.address = arrival->address();
+  peer.certificate = arrival->certificate();
   peer.advertised = hello.advertised.view();
   peer.ready = granted(hello);
   const PeerReady ready = peer.ready;
@@ -78,6 +80,13 @@ void PeerLinks::let_in(const HostId& host) {
   accepted.link = key;
   owner_.link_up(key, link->peer());
   if (link_at(key) != nullptr) link->start();
+}
+
+bool PeerLinks::is_others(const HostId& host, const std::string& certificate) const {
+  const auto found = accepted_.find(host);
+  const Link* link =
+      found == accepted_.end() || !found->second.link ? nullptr : link_at(*found->second.link);
+  return link != nullptr && link->peer().certificate != certificate;
 }
 
 PeerReady PeerLinks::granted(const PeerHello& hello) const {
@@ -96,6 +105,10 @@ std::optional<HandshakeFault> PeerLinks::judge_data(const Arrival& arrival, Link
   if (*link == nullptr || (*link)->peer().epoch_counter != hello.epoch_counter ||
       (*link)->peer().epoch_random != hello.epoch_random || (*link)->peer().link != hello.link) {
     return HandshakeFault{PeerReason::stale, "the connection's link is not the host's present one"};
+  }
+  if ((*link)->peer().certificate != arrival.certificate()) {
+    return HandshakeFault{PeerReason::other_host,
+                          "the data connection shows another certificate than its link"};
   }
   std::erase_if((*link)->opening, [](const auto& entry) { return entry.second->closed(); });
   // Twice as many as are granted: the dialer may have noticed the end of some before this side.

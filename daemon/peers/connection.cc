@@ -6,6 +6,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
+#include <cerrno>
 
 #include "proto/check.h"
 
@@ -21,8 +22,13 @@ constexpr std::size_t kMostDropped = 256u << 10;
 
 }  // namespace
 
-PeerConnection::PeerConnection(tcp::socket socket, std::shared_ptr<void> place)
-    : socket_(std::move(socket)), linger_timer_(socket_.get_executor()), place_(std::move(place)) {
+PeerConnection::PeerConnection(tcp::socket socket, std::unique_ptr<TlsStream> tls,
+                               std::shared_ptr<void> place)
+    : socket_(std::move(socket)),
+      tls_(std::move(tls)),
+      certificate_(tls_ ? tls_->peer_name() : std::string()),
+      linger_timer_(socket_.get_executor()),
+      place_(std::move(place)) {
   error_code ignored;
   remote_ = socket_.remote_endpoint(ignored);
   local_ = socket_.local_endpoint(ignored);
@@ -36,12 +42,35 @@ void PeerConnection::resume() {
 void PeerConnection::read() {
   if (read_runs_) return;
   read_runs_ = true;
+  if (tls_) {
+    auto ready = [self = shared_from_this()](error_code error) {
+      self->read_runs_ = false;
+      if (error) return self->on_read(error, 0);
+      self->read_tls();
+    };
+    if (!tls_->may_hold_input()) return socket_.async_wait(tcp::socket::wait_read, ready);
+    return boost::asio::post(socket_.get_executor(), [ready] { ready({}); });
+  }
   const auto room = parser_.room();
   socket_.async_read_some(boost::asio::buffer(room.data(), room.size()),
                           [self = shared_from_this()](error_code error, std::size_t size) {
                             self->read_runs_ = false;
                             self->on_read(error, size);
                           });
+}
+
+void PeerConnection::read_tls() {
+  if (closed_ || refused_) return;
+  const auto room = parser_.room();
+  const iovec part = {room.data(), room.size()};
+  const ssize_t got = tls_->receive({&part, 1});
+  const int error = errno;
+  // Answers of TLS itself; what the socket does not take goes with the next message.
+  if (writing_.empty()) tls_->flush();
+  if (got < 0 && error == EAGAIN) return read();
+  if (got < 0) return end(tls_->fault().reason, tls_->fault().text);
+  if (got == 0) return on_read(boost::asio::error::eof, 0);
+  on_read({}, static_cast<std::size_t>(got));
 }
 
 void PeerConnection::on_read(error_code error, std::size_t size) {
@@ -71,9 +100,11 @@ void PeerConnection::take_messages() {
         break;
       case PeerParser::Step::broken: {
         const std::string text = "the other side sent " + parser_.why();
+        const PeerReason reason =
+            parser_.is_tls() ? PeerReason::auth_mismatch : PeerReason::protocol_error;
         Reader* const reader = std::exchange(reader_, nullptr);
-        refuse(PeerReason::protocol_error, text);
-        if (reader != nullptr) reader->ended(PeerReason::protocol_error, text);
+        refuse(reason, text);
+        if (reader != nullptr) reader->ended(reason, text);
         return;
       }
     }
@@ -100,9 +131,30 @@ bool PeerConnection::send_bytes(const void* bytes, std::size_t size) {
 void PeerConnection::write() {
   writing_.swap(queued_);
   queued_.clear();
+  written_ = 0;
+  if (tls_) {
+    return boost::asio::post(socket_.get_executor(),
+                             [self = shared_from_this()] { self->write_tls(); });
+  }
   boost::asio::async_write(
       socket_, boost::asio::buffer(writing_),
       [self = shared_from_this()](error_code error, std::size_t) { self->on_written(error); });
+}
+
+void PeerConnection::write_tls() {
+  while (!closed_) {
+    const iovec part = {writing_.data() + written_, writing_.size() - written_};
+    const ssize_t taken = tls_->send({&part, written_ < writing_.size() ? 1u : 0u});
+    if (taken < 0 && errno == EAGAIN) {
+      return socket_.async_wait(tcp::socket::wait_write,
+                                [self = shared_from_this()](error_code error) {
+                                  error ? self->on_written(error) : self->write_tls();
+                                });
+    }
+    if (taken < 0) return on_written(error_code(errno, boost::system::system_category()));
+    written_ += static_cast<std::size_t>(taken);
+    if (written_ == writing_.size() && !tls_->holds_output()) return on_written({});
+  }
 }
 
 void PeerConnection::on_written(error_code error) {
@@ -189,7 +241,7 @@ void PeerConnection::close() {
   socket_.close(ignored);
 }
 
-shm::Fd PeerConnection::release() {
+PeerConnection::Released PeerConnection::release() {
   TENTQ_CHECK(!closed_ && !read_runs_ && writing_.empty());
   error_code error;
   shm::Fd fd(socket_.release(error));
@@ -199,7 +251,7 @@ shm::Fd PeerConnection::release() {
   place_.reset();
   linger_timer_.cancel();
   ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
-  return fd;
+  return {std::move(fd), std::move(tls_)};
 }
 
 }  // namespace tentq

@@ -12,6 +12,7 @@
 
 #include "daemon/peers/parser.h"
 #include "daemon/peers/reason.h"
+#include "daemon/peers/tls_stream.h"
 #include "shm/fd.h"
 
 namespace tentq {
@@ -34,8 +35,10 @@ class PeerConnection : public std::enable_shared_from_this<PeerConnection> {
   // An answerer reads no further questions while so much of its answers waits.
   static constexpr std::size_t kMostUnread = 1u << 18;
 
-  // `socket` is connected. `place` is held until the connection is closed or let_in().
-  PeerConnection(boost::asio::ip::tcp::socket socket, std::shared_ptr<void> place);
+  // `socket` is connected; `tls`, if there is one, is through its handshake over it. `place` is
+  // held until the connection is closed or let_in().
+  PeerConnection(boost::asio::ip::tcp::socket socket, std::unique_ptr<TlsStream> tls,
+                 std::shared_ptr<void> place);
 
   // Messages go to `reader` (null: nobody) until it is replaced or the connection closed.
   void read_by(Reader* reader) { reader_ = reader; }
@@ -63,20 +66,30 @@ class PeerConnection : public std::enable_shared_from_this<PeerConnection> {
   void refuse(PeerReason reason, const std::string& text);
   // At once; the reader hears nothing more.
   void close();
-  // The socket, non-blocking; only while paused and flushed. The connection is closed then.
-  shm::Fd release();
+  // The socket, non-blocking, with its TLS if it has that; only while paused and flushed. The
+  // connection is closed then.
+  struct Released {
+    shm::Fd socket;
+    std::unique_ptr<TlsStream> tls;
+  };
+  Released release();
   void let_in() { place_.reset(); }
   bool closed() const { return closed_; }
 
   int native() { return socket_.native_handle(); }
   const boost::asio::ip::tcp::endpoint& remote() const { return remote_; }
   const boost::asio::ip::tcp::endpoint& local() const { return local_; }
+  // The name in the other side's certificate, and the one that was dialed; empty without TLS.
+  const std::string& certificate() const { return certificate_; }
+  std::string dialed() const { return tls_ ? tls_->dialed() : std::string(); }
 
  private:
   bool send_bytes(const void* bytes, std::size_t size);
   void write();
   void on_written(boost::system::error_code error);
+  void write_tls();
   void read();
+  void read_tls();
   void on_read(boost::system::error_code error, std::size_t size);
   void take_messages();
   void end(PeerReason reason, const std::string& text);
@@ -84,6 +97,8 @@ class PeerConnection : public std::enable_shared_from_this<PeerConnection> {
   void drop_what_comes();
 
   boost::asio::ip::tcp::socket socket_;
+  std::unique_ptr<TlsStream> tls_;  // null: messages go as they are
+  std::string certificate_;
   boost::asio::steady_timer linger_timer_;
   boost::asio::ip::tcp::endpoint remote_;
   boost::asio::ip::tcp::endpoint local_;
@@ -94,6 +109,7 @@ class PeerConnection : public std::enable_shared_from_this<PeerConnection> {
   bool behind_ = false;             // reads no more until answers were written
   std::vector<std::byte> queued_;   // behind
   std::vector<std::byte> writing_;  // what is being written; empty: nothing
+  std::size_t written_ = 0;         // of that, by TLS
   std::function<void()> flushed_;
   std::size_t dropped_ = 0;
   bool read_runs_ = false;

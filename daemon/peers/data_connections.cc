@@ -12,7 +12,7 @@ void PeerLinks::open_data(Link& link) {
     const std::uint64_t number = link.next_connection++;
     // A dial that was canceled, as the link's are at its end, calls neither.
     const auto dial = std::make_shared<Dial>(
-        io_, terms_, Dial::Purpose{PeerRole::data, link.peer().link, number},
+        io_, terms_, Dial::Purpose{PeerRole::data, link.peer().link, number, link.peer().dialed},
         Dial::Outcome{[this, key, number](const std::shared_ptr<PeerConnection>& connection,
                                           const DialerHandshake& handshake) {
                         data_dialed(key, number, connection, handshake);
@@ -31,7 +31,8 @@ void PeerLinks::data_dialed(LinkKey key, std::uint64_t number,
                             const DialerHandshake& handshake) {
   Link* link = link_at(key);
   const PeerHello& hello = handshake.peer();
-  if (hello.host != link->peer().host || hello.epoch_random != link->peer().epoch_random) {
+  if (hello.host != link->peer().host || hello.epoch_random != link->peer().epoch_random ||
+      connection->certificate() != link->peer().certificate) {
     count(PeerReason::other_host);
     connection->refuse(PeerReason::other_host, "the link is with another daemon");
     return data_failed(key, number);
@@ -57,7 +58,8 @@ void PeerLinks::data_failed(LinkKey key, std::uint64_t number) {
 void PeerLinks::hand_out(Link& link, std::uint64_t number, PeerConnection& connection) {
   link.handed.insert(number);
   hurry(connection.native(), 0);  // data goes behind control messages
-  owner_.data_ready(link.key(), number, connection.release());
+  PeerConnection::Released released = connection.release();
+  owner_.data_ready(link.key(), number, std::move(released.socket), std::move(released.tls));
 }
 
 void PeerLinks::data_closed(LinkKey key, std::uint64_t connection) {

@@ -58,6 +58,7 @@ void Dial::connect_next() {
   shm::Fd fd = open_peer_stream(endpoint.protocol(), &error);
   error_code failed(error, boost::system::system_category());
   socket_ = tcp::socket(io_);
+  protocol_ = endpoint.protocol();
   if (fd.valid()) {
     hurry(fd.get(), terms_.settings.dscp);
     socket_.assign(endpoint.protocol(), fd.get(), failed);
@@ -71,7 +72,7 @@ void Dial::connect_next() {
   socket_.async_connect(
       endpoint, [self = shared_from_this(), endpoint, attempt](error_code result) {
         if (self->over_ || attempt != self->attempt_) return;
-        if (!result) return self->shake_hands();
+        if (!result) return self->connected();
         self->last_ = {PeerReason::unreachable, text_of(endpoint) + ": " + result.message()};
         self->connect_next();
       });
@@ -84,8 +85,32 @@ void Dial::connect_next() {
   });
 }
 
-void Dial::shake_hands() {
-  connection_ = std::make_shared<PeerConnection>(std::move(socket_), nullptr);
+void Dial::connected() {
+  if (!terms_.tls) return shake_hands(nullptr);
+  timer_.cancel();
+  error_code error;
+  shm::Fd fd(socket_.release(error));
+  if (error) return fail(PeerReason::closed, "the connection broke: " + error.message());
+  securing_ = terms_.handshakes->start(std::move(fd), terms_.tls, purpose_.host,
+                                       terms_.settings.connect_timeout,
+                                       [self = shared_from_this()](TlsHandshakes::Result result) {
+                                         self->securing_.reset();
+                                         if (!self->over_) self->secured(std::move(result));
+                                       });
+}
+
+void Dial::secured(TlsHandshakes::Result result) {
+  if (result.fault) return fail(result.fault->reason, result.fault->text);
+  error_code error;
+  socket_ = tcp::socket(io_);
+  socket_.assign(protocol_, result.socket.get(), error);
+  if (error) return fail(PeerReason::closed, "the connection broke: " + error.message());
+  result.socket.release();
+  shake_hands(std::move(result.stream));
+}
+
+void Dial::shake_hands(std::unique_ptr<TlsStream> tls) {
+  connection_ = std::make_shared<PeerConnection>(std::move(socket_), std::move(tls), nullptr);
   PeerHello hello = make_hello(terms_.self, terms_.key, terms_.advertised(connection_->local()));
   hello.role = purpose_.role;
   hello.link = purpose_.link;
@@ -146,6 +171,9 @@ void Dial::cancel() {
   outcome_ = {};
   resolver_.cancel();
   timer_.cancel();
+  if (const auto securing = std::exchange(securing_, nullptr)) {
+    terms_.handshakes->give_up(securing);
+  }
   error_code ignored;
   socket_.close(ignored);
   if (connection_) connection_->close();

@@ -1,7 +1,8 @@
 // One attempt to reach another daemon: look the name up, connect to its addresses one after the
-// other, shake hands; each step with a time limit. Names are looked up by Asio's resolver, which
-// has a thread of its own for all of them: a slow name server delays other names, never the
-// conductor and never numeric addresses. Conductor thread (Asio callbacks).
+// other, prove each other by TLS if that is wanted, shake hands; each step with a time limit. Names
+// are looked up by Asio's resolver, which has a thread of its own for all of them: a slow name
+// server delays other names, never the conductor and never numeric addresses. Conductor thread
+// (Asio callbacks).
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -15,6 +16,7 @@
 #include "daemon/peers/connection.h"
 #include "daemon/peers/handshake.h"
 #include "daemon/peers/terms.h"
+#include "daemon/peers/tls_handshakes.h"
 
 namespace tentq {
 
@@ -25,6 +27,7 @@ class Dial final : public PeerConnection::Reader, public std::enable_shared_from
     PeerRole role = PeerRole::control;
     std::uint64_t link = 0;
     std::uint64_t connection = 0;
+    std::string host;  // that the other side's certificate has to name, with TLS
   };
   // Exactly one is called, once and not from inside start(), unless the dial is canceled. The
   // connection is through its handshake, paused and all written.
@@ -44,7 +47,9 @@ class Dial final : public PeerConnection::Reader, public std::enable_shared_from
 
   void resolve(const PeerAddress& address);
   void connect_next();
-  void shake_hands();
+  void connected();
+  void secured(TlsHandshakes::Result result);
+  void shake_hands(std::unique_ptr<TlsStream> tls);
   void received(const PeerMessage& message) override;
   void ended(PeerReason reason, const std::string& text) override;
   void fail(PeerReason reason, const std::string& text);
@@ -58,8 +63,10 @@ class Dial final : public PeerConnection::Reader, public std::enable_shared_from
   boost::asio::ip::tcp::resolver resolver_;
   boost::asio::steady_timer timer_;
   boost::asio::ip::tcp::socket socket_;
-  std::vector<boost::asio::ip::tcp::endpoint> untried_;  // the next one last
+  boost::asio::ip::tcp protocol_ = boost::asio::ip::tcp::v4();  // of it
+  std::vector<boost::asio::ip::tcp::endpoint> untried_;         // the next one last
   HandshakeFault last_{PeerReason::unreachable, "the name has no address"};
+  std::shared_ptr<TlsHandshakes::Handshake> securing_;
   std::shared_ptr<PeerConnection> connection_;
   std::optional<DialerHandshake> handshake_;
   std::uint64_t attempt_ = 0;  // to connect; a result of an earlier one changes nothing

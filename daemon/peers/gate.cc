@@ -108,6 +108,7 @@ Gate::Gate(boost::asio::io_context& io, const PeerTerms& terms, shm::Fd listenin
 
 Gate::~Gate() {
   places_->gate = nullptr;
+  for (const auto& securing : securing_) terms_.handshakes->give_up(securing);
   for (const auto& arrival : arrivals_) arrival->abandon();
 }
 
@@ -142,24 +143,58 @@ void Gate::pause() {
 
 void Gate::take(shm::Fd fd) {
   hurry(fd.get(), terms_.settings.dscp);
-  tcp::socket socket(io_);
-  error_code error;
-  socket.assign(protocol_, fd.get(), error);
-  if (error) return host_.accept_failed(error.value());
-  fd.release();
-  const auto remote = socket.remote_endpoint(error);
-  if (error) return;  // it is gone already
-  const std::string host = host_of(remote);
+  const auto remote = remote_of(fd.get());
+  if (!remote) return;  // it is gone already
+  const std::string host = host_of(*remote);
   const bool is_crowded = places_->of_address[host] >= kMostOfAddress;
-  auto connection = std::make_shared<PeerConnection>(std::move(socket), place_for(host));
+  auto place = place_for(host);
   if (is_crowded) {
     const std::string text = "too many connections of this address are in their handshake";
-    connection->refuse(PeerReason::too_many, text);
-    return host_.turned_away(text_of(remote), {PeerReason::too_many, text});
+    // With TLS nothing is said to who has not proved itself.
+    if (!terms_.tls) {
+      if (const auto connection = connection_of(std::move(fd), nullptr, std::move(place))) {
+        connection->refuse(PeerReason::too_many, text);
+      }
+    }
+    return host_.turned_away(text_of(*remote), {PeerReason::too_many, text});
   }
+  if (terms_.tls) return secure(std::move(fd), *remote, std::move(place));
+  let_speak(std::move(fd), nullptr, std::move(place));
+}
+
+void Gate::secure(shm::Fd fd, const tcp::endpoint& remote, std::shared_ptr<void> place) {
+  // Its own handle: it is taken out when it is over.
+  const auto own = std::make_shared<std::shared_ptr<TlsHandshakes::Handshake>>();
+  *own = terms_.handshakes->start(
+      std::move(fd), terms_.tls, {}, terms_.settings.connect_timeout,
+      [this, own, remote, place = std::move(place)](TlsHandshakes::Result result) {
+        securing_.erase(*own);
+        own->reset();
+        if (result.fault) return host_.turned_away(text_of(remote), *result.fault);
+        let_speak(std::move(result.socket), std::move(result.stream), place);
+      });
+  securing_.insert(*own);
+}
+
+void Gate::let_speak(shm::Fd fd, std::unique_ptr<TlsStream> tls, std::shared_ptr<void> place) {
+  auto connection = connection_of(std::move(fd), std::move(tls), std::move(place));
+  if (!connection) return;
   const auto arrival = std::make_shared<Arrival>(*this, terms_, std::move(connection));
   arrivals_.insert(arrival);
   arrival->start();
+}
+
+std::shared_ptr<PeerConnection> Gate::connection_of(shm::Fd fd, std::unique_ptr<TlsStream> tls,
+                                                    std::shared_ptr<void> place) {
+  tcp::socket socket(io_);
+  error_code error;
+  socket.assign(protocol_, fd.get(), error);
+  if (error) {
+    host_.accept_failed(error.value());
+    return nullptr;
+  }
+  fd.release();
+  return std::make_shared<PeerConnection>(std::move(socket), std::move(tls), std::move(place));
 }
 
 // Given back when the connection lets go of it.

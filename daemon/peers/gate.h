@@ -14,6 +14,7 @@
 #include "daemon/peers/connection.h"
 #include "daemon/peers/handshake.h"
 #include "daemon/peers/terms.h"
+#include "daemon/peers/tls_handshakes.h"
 
 namespace tentq {
 
@@ -27,6 +28,7 @@ class Arrival final : public PeerConnection::Reader, public std::enable_shared_f
   void start();
   const PeerHello& hello() const { return handshake_.peer(); }
   std::string address() const { return text_of(connection_->remote()); }
+  const std::string& certificate() const { return connection_->certificate(); }
   // It ended, was refused or let in: nothing more can be done with it.
   bool over() const { return over_; }
   void refuse(PeerReason reason, const std::string& text);
@@ -88,6 +90,11 @@ class Gate {
   void accept_one();
   void pause();
   void take(shm::Fd fd);
+  void secure(shm::Fd fd, const boost::asio::ip::tcp::endpoint& remote,
+              std::shared_ptr<void> place);
+  std::shared_ptr<PeerConnection> connection_of(shm::Fd fd, std::unique_ptr<TlsStream> tls,
+                                                std::shared_ptr<void> place);
+  void let_speak(shm::Fd fd, std::unique_ptr<TlsStream> tls, std::shared_ptr<void> place);
   std::shared_ptr<void> place_for(const std::string& address);
   void place_left();
 
@@ -98,6 +105,7 @@ class Gate {
   boost::asio::steady_timer pause_;
   boost::asio::ip::tcp protocol_;
   std::shared_ptr<Places> places_;
+  std::set<std::shared_ptr<TlsHandshakes::Handshake>> securing_;
   std::set<std::shared_ptr<Arrival>> arrivals_;
   bool waits_for_place_ = false;
 };

@@ -14,15 +14,15 @@
 namespace tentq {
 namespace {
 
-std::string sizes() {
-  return std::to_string(kLeastKeyBytes) + " to " + std::to_string(kMostKeyBytes) + " bytes";
+std::string sizes(std::size_t least, std::size_t most) {
+  return std::to_string(least) + " to " + std::to_string(most) + " bytes";
 }
 
 // Whether this is a file that may hold the key, by what it is and who can read it.
 bool is_private(int fd, const std::string& path, std::string* why) {
   struct stat status {};
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    *why = path + " is not a file; put the key of " + sizes() + " into one";
+    *why = path + " is not a file; put the key into one";
     return false;
   }
   if ((status.st_mode & 077) != 0) {
@@ -40,7 +40,8 @@ bool is_private(int fd, const std::string& path, std::string* why) {
 
 }  // namespace
 
-bool read_key_file(const std::string& path, PeerKey* key, std::string* why) {
+bool read_private_file(const std::string& path, std::size_t least, std::size_t most, PeerKey* key,
+                       std::string* why) {
   // Not to wait for the writer of a pipe.
   const shm::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) {
@@ -50,7 +51,7 @@ bool read_key_file(const std::string& path, PeerKey* key, std::string* why) {
   }
   if (!is_private(file.get(), path, why)) return false;
   // One byte for the newline, and one to see that there is more.
-  std::vector<std::uint8_t> bytes(kMostKeyBytes + 2);
+  std::vector<std::uint8_t> bytes(most + 2);
   std::size_t size = 0;
   while (size < bytes.size()) {
     const ssize_t got = ::read(file.get(), bytes.data() + size, bytes.size() - size);
@@ -63,16 +64,22 @@ bool read_key_file(const std::string& path, PeerKey* key, std::string* why) {
     size += static_cast<std::size_t>(got);
   }
   if (size > 0 && bytes[size - 1] == '\n') --size;
-  if (size < kLeastKeyBytes || size > kMostKeyBytes) {
+  if (size < least || size > most) {
     OPENSSL_cleanse(bytes.data(), bytes.size());
-    *why = "the key file " + path + (size > kMostKeyBytes ? " is too long" : " is too short") +
-           "; it must have " + sizes() + ", for example from `head -c 32 /dev/urandom | base64`";
+    *why = "the key file " + path + (size > most ? " is too long" : " is too short") +
+           "; it must have " + sizes(least, most);
     return false;
   }
   std::vector<std::uint8_t> exact(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
   OPENSSL_cleanse(bytes.data(), bytes.size());
   *key = PeerKey(std::move(exact));
   return true;
+}
+
+bool read_key_file(const std::string& path, PeerKey* key, std::string* why) {
+  if (read_private_file(path, kLeastKeyBytes, kMostKeyBytes, key, why)) return true;
+  *why += "; a key comes for example from `head -c 32 /dev/urandom | base64`";
+  return false;
 }
 
 }  // namespace tentq

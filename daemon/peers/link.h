@@ -27,11 +27,13 @@ struct PeerLink {
   HostId host{};
   std::uint64_t epoch_counter = 0;  // of the other host
   std::uint64_t epoch_random = 0;
-  std::uint64_t link = 0;           // the dialer's number
-  std::uint64_t features = 0;       // of the other host
-  std::string address;              // of the other end, host:port
-  std::string advertised;           // where the other host can be dialed; empty: it cannot
-  PeerReady ready;                  // what the acceptor grants
+  std::uint64_t link = 0;      // the dialer's number
+  std::uint64_t features = 0;  // of the other host
+  std::string address;         // of the other end, host:port
+  std::string certificate;     // the name in the other host's; empty without TLS
+  std::string dialed;          // the name that it had to have; likewise, and on the acceptor's side
+  std::string advertised;      // where the other host can be dialed; empty: it cannot
+  PeerReady ready;             // what the acceptor grants
   std::vector<std::string> served;  // once it has ended: the wanted addresses that it served
 };
 

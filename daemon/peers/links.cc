@@ -15,11 +15,13 @@ constexpr std::size_t kRemembered = 1024;
 PeerLinks::PeerLinks(boost::asio::io_context& io, PeerTerms terms, Owner& owner)
     : io_(io),
       terms_(std::move(terms)),
+      handshakes_(terms_.tls ? std::make_unique<TlsHandshakes>(io) : nullptr),
       owner_(owner),
       alive_(std::make_shared<PeerLinks*>(this)),
       standings_(2 * terms_.settings.most + kRemembered),
       targets_(io, terms_, *this) {
   terms_.listens = {};
+  terms_.handshakes = handshakes_.get();
 }
 
 PeerLinks::~PeerLinks() {
@@ -32,10 +34,7 @@ PeerLinks::~PeerLinks() {
 bool PeerLinks::listen(std::string* why) {
   const auto at = parse_endpoint(terms_.settings.listen);
   if (!at) return true;
-  if (terms_.settings.auth == PeerAuth::psk && terms_.key.empty()) {
-    *why = "there is no key: set `peers.key_file`";
-    return false;
-  }
+  if (!has_credentials(why)) return false;
   int error = 0;
   shm::Fd fd = open_peer_listener(*at, &error);
   const auto bound = fd.valid() ? endpoint_of(fd.get()) : std::nullopt;
@@ -51,6 +50,30 @@ bool PeerLinks::listen(std::string* why) {
   return true;
 }
 
+bool PeerLinks::has_credentials(std::string* why) const {
+  if (terms_.settings.auth == PeerAuth::psk && terms_.key.empty()) {
+    *why =
+        "this daemon has no key for other hosts: set `peers.key_file`, on all of them to the "
+        "same key";
+    return false;
+  }
+  if (terms_.settings.auth == PeerAuth::mtls && !terms_.tls) {
+    *why =
+        "this daemon has no certificate for other hosts: set `peers.tls_ca_file`, "
+        "`peers.tls_certificate_file` and `peers.tls_key_file`";
+    return false;
+  }
+  return true;
+}
+
+bool PeerLinks::renew_certificates(std::string* why) {
+  if (!terms_.tls) return true;
+  auto renewed = TlsTerms::load(terms_.settings, why);
+  if (!renewed) return false;
+  terms_.tls = std::move(renewed);
+  return true;
+}
+
 std::string PeerLinks::listens_at() const {
   return gate_ ? text_of(terms_.listens) : std::string();
 }
@@ -62,12 +85,7 @@ bool PeerLinks::want(const std::string& address, std::string* why) {
            std::to_string(kPeerPort) + ": \"node-7\", \"10.0.0.2:7471\", \"[fd00::2]:7471\"";
     return false;
   }
-  if (terms_.settings.auth == PeerAuth::psk && terms_.key.empty()) {
-    *why =
-        "this daemon has no key for other hosts: set `peers.key_file`, on all of them to the "
-        "same key";
-    return false;
-  }
+  if (!has_credentials(why)) return false;
   if (targets_.want(*parsed)) return true;
   *why = "there are links to " + std::to_string(terms_.settings.most) +
          " hosts already; raise `peers.most`";
@@ -125,6 +143,8 @@ std::optional<LinkKey> PeerLinks::dialed(const std::shared_ptr<PeerConnection>& 
   peer.link = handshake.hello().link;
   peer.features = hello.features;
   peer.address = text_of(connection->remote());
+  peer.certificate = connection->certificate();
+  peer.dialed = connection->dialed();
   peer.advertised = hello.advertised.view();
   peer.ready = handshake.ready();
   return add(std::move(peer), connection)->key();

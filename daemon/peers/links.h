@@ -51,9 +51,10 @@ class PeerLinks final : Gate::Host, Link::Host, Targets::Host {
     virtual void link_down(LinkKey key, const PeerLink& peer, PeerReason reason,
                            const std::string& text) = 0;
     // A connected, authenticated, non-blocking socket with nothing read of it, and its number in
-    // the link. The owner keeps it until it closes it: after fence(), or when it breaks
-    // (data_closed()).
-    virtual void data_ready(LinkKey key, std::uint64_t connection, shm::Fd socket) = 0;
+    // the link; `stream`, if there is one, encrypts what goes over it. The owner keeps it until it
+    // closes it: after fence(), or when it breaks (data_closed()).
+    virtual void data_ready(LinkKey key, std::uint64_t connection, shm::Fd socket,
+                            std::unique_ptr<ByteStream> stream) = 0;
     // Close that connection; `done` when it is closed and nothing that it brought is applied any
     // more: later, or at once. It may be called after PeerLinks is gone.
     virtual void fence(LinkKey key, std::uint64_t connection, std::function<void()> done) = 0;
@@ -65,7 +66,8 @@ class PeerLinks final : Gate::Host, Link::Host, Targets::Host {
     ~Owner() = default;
   };
 
-  // `terms.key` is empty with PeerAuth::none, or when there are to be no links.
+  // `terms.key` or `terms.tls` is empty when there are to be no links of that kind. Throws
+  // std::system_error when a thread for TLS cannot be made.
   PeerLinks(boost::asio::io_context& io, PeerTerms terms, Owner& owner);
   ~PeerLinks();
   PeerLinks(const PeerLinks&) = delete;
@@ -99,6 +101,11 @@ class PeerLinks final : Gate::Host, Link::Host, Targets::Host {
   void data_closed(LinkKey key, std::uint64_t connection);
   // The other side broke a rule that the owner knows.
   void drop(LinkKey key, const std::string& text);
+
+  // Reads the certificates again; links that are there go on with theirs. True without TLS, too;
+  // false, and those before stay in force, with what is wrong and what to do in *why.
+  bool renew_certificates(std::string* why);
+  PeerAuth auth() const { return terms_.settings.auth; }
 
   std::size_t links() const { return links_.size(); }
   // Links not made and links ended, by PeerReason.
@@ -138,6 +145,9 @@ class PeerLinks final : Gate::Host, Link::Host, Targets::Host {
   void admit_data(const std::shared_ptr<Arrival>& arrival);
   std::optional<HandshakeFault> judge_data(const Arrival& arrival, Link** link);
   void let_in(const HostId& host);
+  // Whether the host's id was proved by another certificate, which it still uses.
+  bool is_others(const HostId& host, const std::string& certificate) const;
+  bool has_credentials(std::string* why) const;
   PeerReady granted(const PeerHello& hello) const;
 
   void end_older(const HostId& host, std::uint64_t epoch_counter);
@@ -163,6 +173,7 @@ class PeerLinks final : Gate::Host, Link::Host, Targets::Host {
 
   boost::asio::io_context& io_;
   PeerTerms terms_;
+  std::unique_ptr<TlsHandshakes> handshakes_;  // null: no TLS
   Owner& owner_;
   std::shared_ptr<PeerLinks*> alive_;  // null inside: gone
   Standings standings_;

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "daemon/peers/reason.h"
+#include "daemon/peers/tls_faults.h"
 #include "proto/check.h"
 
 namespace tentq {
@@ -27,6 +29,9 @@ PeerParser::Step PeerParser::next(PeerMessage* message) {
   PeerHeader header;
   std::memcpy(&header, bytes_.data() + begin_, sizeof(header));
   const std::uint32_t size = peer_message_bytes(header.type);
+  is_tls_ = !took_any_ && ::tentq::is_tls(static_cast<unsigned char>(bytes_[begin_]),
+                                          static_cast<unsigned char>(bytes_[begin_ + 1]));
+  if (is_tls_) return broken("TLS; " + std::string(remedy(PeerReason::auth_mismatch)));
   const std::string type = "type " + std::to_string(static_cast<std::uint32_t>(header.type));
   if (size == 0) return broken("a message of the unknown " + type);
   if (header.bytes != size) {
@@ -38,6 +43,7 @@ PeerParser::Step PeerParser::next(PeerMessage* message) {
   const std::string fault = fault_of(*message);
   if (!fault.empty()) return broken("a message of " + type + ": " + fault);
   begin_ += size;
+  took_any_ = true;
   return Step::message;
 }
 

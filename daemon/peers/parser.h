@@ -23,6 +23,8 @@ class PeerParser {
   // so: then nothing that follows means anything.
   Step next(PeerMessage* message);
 
+  // What came first is TLS, which is spoken instead of messages and not under them.
+  bool is_tls() const { return is_tls_; }
   bool empty() const { return begin_ == end_; }
   const std::string& why() const { return why_; }
 
@@ -33,7 +35,9 @@ class PeerParser {
   std::array<std::byte, 2 * sizeof(PeerNotify)> bytes_{};
   std::size_t begin_ = 0;  // not yet taken
   std::size_t end_ = 0;    // filled
-  std::string why_;        // not empty: broken
+  bool took_any_ = false;
+  bool is_tls_ = false;
+  std::string why_;  // not empty: broken
 };
 
 }  // namespace tentq

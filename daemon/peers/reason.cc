@@ -24,6 +24,13 @@ std::string_view to_string(PeerReason reason) {
     case PeerReason::closed: return "closed";
     case PeerReason::replaced: return "replaced";
     case PeerReason::dropped: return "dropped";
+    case PeerReason::certificate_expired: return "certificate_expired";
+    case PeerReason::certificate_not_yet_valid: return "certificate_not_yet_valid";
+    case PeerReason::unknown_ca: return "unknown_ca";
+    case PeerReason::wrong_name: return "wrong_name";
+    case PeerReason::bad_certificate: return "bad_certificate";
+    case PeerReason::tls_version: return "tls_version";
+    case PeerReason::tls_failed: return "tls_failed";
   }
   return "unknown";
 }
@@ -60,6 +67,20 @@ std::string_view remedy(PeerReason reason) {
     case PeerReason::closed: return "see the log of the other host";
     case PeerReason::replaced: return "nothing: the host connected anew";
     case PeerReason::dropped: return "nothing: it is no longer needed, or the daemon stops";
+    case PeerReason::certificate_expired:
+      return "put a new certificate there and send that tentqd SIGHUP; check both clocks";
+    case PeerReason::certificate_not_yet_valid: return "check the clocks of both hosts";
+    case PeerReason::unknown_ca:
+      return "sign the certificates of all hosts by an authority in the `peers.tls_ca_file` of all";
+    case PeerReason::wrong_name:
+      return "dial the host by a name or address that its certificate has, give it one with that, "
+             "or change `peers.allowed_names`";
+    case PeerReason::bad_certificate:
+      return "give both hosts certificates for TLS servers and clients, with a signature that "
+             "counts as safe";
+    case PeerReason::tls_version: return "run a tentqd with TLS 1.3 there, and nothing between";
+    case PeerReason::tls_failed:
+      return "check that a tentqd with `peers.auth` mtls answers there, and nothing between";
   }
   return "see the log of the other host";
 }
@@ -70,9 +91,16 @@ StatusCode status_of(PeerReason reason) {
     case PeerReason::itself:
     case PeerReason::duplicate:
     case PeerReason::other_host: return StatusCode::invalid_argument;
-    case PeerReason::incompatible: return StatusCode::incompatible;
+    case PeerReason::incompatible:
+    case PeerReason::tls_version:
+    case PeerReason::tls_failed: return StatusCode::incompatible;
     case PeerReason::auth_mismatch:
-    case PeerReason::wrong_key: return StatusCode::not_permitted;
+    case PeerReason::wrong_key:
+    case PeerReason::certificate_expired:
+    case PeerReason::certificate_not_yet_valid:
+    case PeerReason::unknown_ca:
+    case PeerReason::wrong_name:
+    case PeerReason::bad_certificate: return StatusCode::not_permitted;
     case PeerReason::twin: return StatusCode::name_in_use;
     case PeerReason::stale:
     case PeerReason::replaced: return StatusCode::stale_handle;

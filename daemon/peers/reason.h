@@ -29,8 +29,16 @@ enum class PeerReason : std::uint8_t {
   closed,             // the connection ended
   replaced,           // a newer epoch or link of the host
   dropped,            // by this daemon
+  // Of TLS: what one side thinks of the other's certificate, or of what it speaks.
+  certificate_expired,
+  certificate_not_yet_valid,
+  unknown_ca,
+  wrong_name,
+  bad_certificate,
+  tls_version,
+  tls_failed,
 };
-inline constexpr std::size_t kPeerReasonCount = 19;
+inline constexpr std::size_t kPeerReasonCount = 26;
 
 std::string_view to_string(PeerReason reason);
 // What an operator can do; one sentence, never empty.

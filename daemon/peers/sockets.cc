@@ -56,6 +56,14 @@ void hurry(int socket, unsigned dscp) {
   ::setsockopt(socket, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos));
 }
 
+std::optional<boost::asio::ip::tcp::endpoint> remote_of(int socket) {
+  boost::asio::ip::tcp::endpoint endpoint;
+  auto length = static_cast<socklen_t>(endpoint.capacity());
+  if (::getpeername(socket, endpoint.data(), &length) != 0) return std::nullopt;
+  endpoint.resize(length);
+  return endpoint;
+}
+
 std::string host_of(const boost::asio::ip::tcp::endpoint& endpoint) {
   return plain(endpoint.address()).to_string();
 }

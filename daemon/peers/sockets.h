@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <optional>
 #include <string>
 
 #include "daemon/config/endpoint.h"
@@ -19,6 +20,8 @@ shm::Fd open_peer_stream(const boost::asio::ip::tcp& protocol, int* error);
 // Small messages at once, and marked. What the network or the kernel does not allow is left as is.
 void hurry(int socket, unsigned dscp);
 
+// The other end of a connection; none: it is gone.
+std::optional<boost::asio::ip::tcp::endpoint> remote_of(int socket);
 // The address without the port, for counting and for what is advertised.
 std::string host_of(const boost::asio::ip::tcp::endpoint& endpoint);
 std::string text_of(const boost::asio::ip::tcp::endpoint& endpoint);

@@ -8,7 +8,10 @@ namespace {
 bool is_lasting(PeerReason reason) {
   return reason == PeerReason::itself || reason == PeerReason::twin ||
          reason == PeerReason::incompatible || reason == PeerReason::auth_mismatch ||
-         reason == PeerReason::wrong_key;
+         reason == PeerReason::wrong_key || reason == PeerReason::certificate_expired ||
+         reason == PeerReason::certificate_not_yet_valid || reason == PeerReason::unknown_ca ||
+         reason == PeerReason::wrong_name || reason == PeerReason::bad_certificate ||
+         reason == PeerReason::tls_version;
 }
 
 void stop(auto& target) {
@@ -96,7 +99,7 @@ void Targets::dial(Target& target) {
   const std::string name = target.where.text();
   // The target may be gone when they are called; a dial that was canceled calls neither.
   target.dial = std::make_shared<Dial>(
-      io_, terms_, Dial::Purpose{PeerRole::control, host_.next_link_number(), 0},
+      io_, terms_, Dial::Purpose{PeerRole::control, host_.next_link_number(), 0, target.where.host},
       Dial::Outcome{
           [this, name](const std::shared_ptr<PeerConnection>& connection,
                        const DialerHandshake& handshake) { done(name, connection, handshake); },

@@ -174,6 +174,8 @@ QueryAnswer peers(const Question& question) {
   for (const PeerView& peer : question.inspection.peers()) {
     rows.push_back({{"address", peer.address},
                     {"host", peer.host},
+                    {"auth", peer.auth},
+                    {"certificate", peer.certificate},
                     {"dialed", peer.dialed},
                     {"accepted", peer.accepted},
                     {"connections", peer.connections},

@@ -37,7 +37,7 @@ LAYERS = {
         + TOOLS,
         BOOST
         + ("spdlog::spdlog", "CLI11::CLI11", "nlohmann_json::nlohmann_json", "PkgConfig::systemd")
-        + ("OpenSSL::Crypto",),
+        + ("OpenSSL::Crypto", "OpenSSL::SSL"),
     ),
     "tests": Layer(
         ("proto", "shm", "client", "client/ctl", "transports", "daemon/core", "daemon"), (r".+",), (r".+",)

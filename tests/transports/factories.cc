@@ -55,8 +55,9 @@ constexpr std::uint64_t kInstantRate = std::uint64_t{1} << 60;
 // Pieces of READs that are smaller than the suite's large chunks.
 constexpr std::uint64_t kServedPiece = 96u << 10;
 
-std::unique_ptr<Transport> tcp(std::uint64_t connections, TcpOptions options) {
-  return std::make_unique<TcpPair>(options, connections, kServedPiece);
+std::unique_ptr<Transport> tcp(std::uint64_t connections, TcpOptions options,
+                               bool encrypted = false) {
+  return std::make_unique<TcpPair>(options, connections, kServedPiece, encrypted);
 }
 
 // Within what the seam allows: refusals that change nothing, late and reordered completions.
@@ -112,6 +113,11 @@ std::vector<Factory> all_factories() {
       {"tcp_conductor_receives",
        [](auto capacity) {
          return tcp(2, {.queue_chunks = capacity, .conductor_receives = true, .checksum = true});
+       }},
+      {"tcp_over_tls", [](auto capacity) { return tcp(1, {.queue_chunks = capacity}, true); }},
+      {"tcp_over_tls_two_connections_checked",
+       [](auto capacity) {
+         return tcp(2, {.threads = 2, .queue_chunks = capacity, .checksum = true}, true);
        }},
       {"tcp_by_threads_alone",
        [](auto capacity) {

@@ -12,8 +12,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <stdexcept>
 #include <system_error>
 #include <vector>
+
+#include "daemon/peers/tls_stream.h"
+#include "tests/support/certificates.h"
 
 // ThreadSanitizer notes what a send reads when the call is over. Then the peer, which is in this
 // process here, may have answered already, and the test writes there with good right.
@@ -137,16 +141,49 @@ bool ServingHost::wait_for_news() {
   return fds[0].revents == 0;
 }
 
-TcpPair::TcpPair(const TcpOptions& options, std::uint64_t connections, std::uint64_t piece_bytes)
+Ends connected_ends(bool encrypted) {
+  const auto [dialed, accepted] = connected_sockets();
+  Ends ends{dialed, accepted, nullptr, nullptr};
+  if (!encrypted) return ends;
+  static const std::shared_ptr<const TlsTerms> terms = [] {
+    Authority authority("tentq tests");
+    const CertificateFiles files = authority.issue("host");
+    PeerSettings settings;
+    settings.tls_ca_file = authority.file();
+    settings.tls_certificate_file = files.certificate;
+    settings.tls_key_file = files.key;
+    std::string why;
+    auto loaded = TlsTerms::load(settings, &why);
+    if (!loaded) throw std::runtime_error(why);
+    return loaded;
+  }();
+  auto near = std::make_unique<TlsStream>(terms, dialed, "localhost");
+  auto far = std::make_unique<TlsStream>(terms, accepted, "");
+  TlsStream::Step near_step{}, far_step{};
+  do {
+    near_step = near->shake_hands();
+    far_step = far->shake_hands();
+    if (near_step == TlsStream::Step::failed || far_step == TlsStream::Step::failed) {
+      throw std::runtime_error(near->fault().text + far->fault().text);
+    }
+  } while (near_step != TlsStream::Step::done || far_step != TlsStream::Step::done);
+  ends.dialed_stream = std::move(near);
+  ends.accepted_stream = std::move(far);
+  return ends;
+}
+
+TcpPair::TcpPair(const TcpOptions& options, std::uint64_t connections, std::uint64_t piece_bytes,
+                 bool encrypted)
     : host_(TcpOptions{.threads = options.threads,
                        .conductor_receives = options.conductor_receives,
                        .checksum = options.checksum},
             piece_bytes),
       dialer_(&own_memory_, options) {
   for (std::uint64_t i = 1; i <= connections; ++i) {
-    const auto [dialed, accepted] = connected_sockets();
-    host_.transport().add_connection(kLink, TcpSide::acceptor, i, accepted);
-    dialer_.add_connection(kLink, TcpSide::dialer, i, dialed);
+    Ends ends = connected_ends(encrypted);
+    host_.transport().add_connection(kLink, TcpSide::acceptor, i, ends.accepted,
+                                     std::move(ends.accepted_stream));
+    dialer_.add_connection(kLink, TcpSide::dialer, i, ends.dialed, std::move(ends.dialed_stream));
   }
   dialer_.bind_lane(LaneId(0), kLink);
   host_.start();

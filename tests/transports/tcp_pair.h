@@ -70,10 +70,18 @@ class ServingHost {
   std::thread thread_;
 };
 
+// Both ends of a connection, encrypted or not.
+struct Ends {
+  int dialed = -1, accepted = -1;
+  std::unique_ptr<ByteStream> dialed_stream, accepted_stream;  // null: not encrypted
+};
+Ends connected_ends(bool encrypted);
+
 // A dialer and the host that serves it.
 class TcpPair final : public Transport {
  public:
-  TcpPair(const TcpOptions& options, std::uint64_t connections, std::uint64_t piece_bytes);
+  TcpPair(const TcpOptions& options, std::uint64_t connections, std::uint64_t piece_bytes,
+          bool encrypted = false);
 
   std::string_view name() const override { return dialer_.name(); }
   // Chunks of the rig: the remote range is made one of the other host's segment.

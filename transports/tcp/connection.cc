@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <boost/asio/post.hpp>
 #include <chrono>
 
 #include "proto/check.h"
@@ -22,11 +23,12 @@ Time tcp_now() {
   return Time{std::chrono::steady_clock::now().time_since_epoch()};
 }
 
-Connection::Connection(const ConnectionName& name, int fd,
+Connection::Connection(const ConnectionName& name, int fd, std::unique_ptr<ByteStream> stream,
                        const ConnectionSurroundings& surroundings)
     : name_(name),
       fd_(fd),
       surroundings_(surroundings),
+      stream_(std::move(stream)),
       descriptor_(*surroundings.io),
       in_(name.side),
       chunks_(kExpectedChunks),
@@ -66,11 +68,15 @@ void Connection::start() {
 void Connection::wait_readable() {
   if (over_ || waits_readable_) return;
   waits_readable_ = true;
-  descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read,
-                         [self = shared_from_this()](const boost::system::error_code& error) {
-                           self->waits_readable_ = false;
-                           if (!error) self->on_readable();
-                         });
+  auto go_on = [self = shared_from_this()](const boost::system::error_code& error) {
+    self->waits_readable_ = false;
+    if (!error) self->on_readable();
+  };
+  if (stream_ && stream_->may_hold_input()) {
+    boost::asio::post(*surroundings_.io, [go_on = std::move(go_on)] { go_on({}); });
+    return;
+  }
+  descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read, std::move(go_on));
 }
 
 void Connection::wait_writable() {
@@ -172,7 +178,7 @@ void Connection::tick(Time now) {
   const Lock lock(mutex_);
   if (over_) return;
   const Duration limit = surroundings_.options->stall_limit;
-  const bool must_send = !out_.idle() || !queue_.empty() || unanswered_ != 0;
+  const bool must_send = !out_.idle() || !queue_.empty() || unanswered_ != 0 || holds_output();
   const bool must_come = in_.midway() && !paused_;
   const bool sends_nothing = sending_.stalled(must_send, now, limit);
   const bool gets_nothing = receiving_.stalled(must_come, now, limit);

@@ -15,6 +15,7 @@
 #include <span>
 
 #include "transports/tcp/asked_reads.h"
+#include "transports/tcp/byte_stream.h"
 #include "transports/tcp/chained_table.h"
 #include "transports/tcp/conductor_sockets.h"
 #include "transports/tcp/inbound.h"
@@ -59,8 +60,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     rest_waits,  // taken; the thread has to flush
   };
 
-  // Takes the socket over, connected and non-blocking.
-  Connection(const ConnectionName& name, int fd, const ConnectionSurroundings& surroundings);
+  // Takes the socket over, connected and non-blocking; `stream` is null unless bytes are encrypted.
+  Connection(const ConnectionName& name, int fd, std::unique_ptr<ByteStream> stream,
+             const ConnectionSurroundings& surroundings);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -70,7 +72,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Conductor. Takes no chunk any more. A hint: what is handed to it all the same ends as `lost`.
   bool gone() const { return gone_.load(std::memory_order_relaxed); }
   // Conductor. Sends the chunk, at most inline_bytes long, if the connection is idle and its lock
-  // free.
+  // free; encryption is left to the thread.
   Offer offer(TcpChunk* chunk);
   // Conductor. The command that makes the thread flush; null if it is on its way.
   IoCommand* ask_for_flush();
@@ -121,6 +123,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // All below under the lock, but for receive() and what concerns the descriptor.
   void wait_readable();
+  bool holds_output() const { return stream_ && stream_->holds_output(); }
   void wait_writable();
   void lose(TcpLoss why, int error = 0, std::string_view detail = {});
   void end_socket();
@@ -182,6 +185,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ReceiveCommand receive_{this};  // in the mailbox only between leave_to_thread() and its taking
 
   // The thread's own.
+  const std::unique_ptr<ByteStream> stream_;  // null: the socket itself
   boost::asio::posix::stream_descriptor descriptor_;
   bool waits_readable_ = false;
   bool waits_writable_ = false;

@@ -13,6 +13,7 @@ constexpr int kMostCalls = 12;
 }  // namespace
 
 Connection::Offer Connection::offer(TcpChunk* chunk) {
+  if (stream_) return Offer::declined;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || over_ || !out_.idle() || !queue_.empty() || !held_.empty()) {
     return Offer::declined;
@@ -63,10 +64,10 @@ IoCommand* Connection::leave_to_thread() {
   return &receive_;
 }
 
-// Thread, which waits for nothing to come.
+// Thread, which waits for nothing to come. Decryption is its own.
 void Connection::leave_to_conductor() {
   conductor_receives_ =
-      surroundings_.sockets != nullptr && surroundings_.sockets->add(fd_, name_.serial);
+      !stream_ && surroundings_.sockets != nullptr && surroundings_.sockets->add(fd_, name_.serial);
   if (!conductor_receives_) wait_readable();
 }
 

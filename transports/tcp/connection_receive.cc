@@ -53,11 +53,13 @@ Connection::Received Connection::receive(std::size_t most) {
   std::size_t wanted = 0;
   for (std::size_t i = 0; i < message.msg_iovlen; ++i) wanted += parts[i].iov_len;
   Received received;
-  received.bytes = recvmsg(fd_, &message, MSG_DONTWAIT);
+  received.bytes = stream_ ? stream_->receive({parts.data(), message.msg_iovlen})
+                           : recvmsg(fd_, &message, MSG_DONTWAIT);
   received.error = received.bytes < 0 ? errno : 0;
   if (received.bytes <= 0) return received;
   const auto bytes = static_cast<std::size_t>(received.bytes);
-  received.drained = bytes < wanted;
+  // A stream gives a record at a time, and says itself when it has no more.
+  received.drained = !stream_ && bytes < wanted;
   receiving_.moved();
   const std::span<const std::byte> piece = in_.got(bytes);
   if (!arrival_.checked || piece.empty()) return received;

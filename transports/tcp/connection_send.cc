@@ -120,13 +120,14 @@ bool Connection::begin_answer(TcpChunk* chunk, std::uint32_t flags, std::uint32_
   return true;
 }
 
-// What sendmsg answers; errno is its.
+// What sendmsg answers; errno is its. 0: what a stream held is sent.
 ssize_t Connection::send_some(std::size_t most) {
   Outbound::Parts parts;
   msghdr message = {};
   message.msg_iov = parts.data();
   message.msg_iovlen = out_.gather(&parts, most);
-  const ssize_t sent = sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t sent = stream_ ? stream_->send({parts.data(), message.msg_iovlen})
+                               : sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent <= 0) return sent;
   sending_.moved();
   if (TcpChunk* chunk = out_.advance(static_cast<std::size_t>(sent))) on_sent(chunk);
@@ -167,7 +168,7 @@ void Connection::flush_locked() {
   for (std::size_t left = kTurnBytes; !over_;) {
     ask_held_reads();
     begin_next();
-    if (out_.idle()) break;
+    if (out_.idle() && !holds_output()) break;
     const ssize_t sent = send_some(left);
     if (sent < 0) {
       on_send_error(errno);
@@ -176,7 +177,7 @@ void Connection::flush_locked() {
     }
     left -= std::min(left, static_cast<std::size_t>(sent));
     if (left == 0) {
-      if (!out_.idle() || !queue_.empty()) wait_writable();
+      if (!out_.idle() || !queue_.empty() || holds_output()) wait_writable();
       break;
     }
   }

@@ -51,10 +51,11 @@ IoThread::~IoThread() {
   bell_descriptor_.release();
 }
 
-std::shared_ptr<Connection> IoThread::add(const ConnectionName& name, int fd) {
+std::shared_ptr<Connection> IoThread::add(const ConnectionName& name, int fd,
+                                          std::unique_ptr<ByteStream> stream) {
   const ConnectionSurroundings surroundings = {options_, memory_,  &reports_,
                                                &io_,     sockets_, waste_};
-  auto connection = std::make_shared<Connection>(name, fd, surroundings);
+  auto connection = std::make_shared<Connection>(name, fd, std::move(stream), surroundings);
   call([this, connection] {
     connections_.push_back(connection);
     connection->start();

@@ -30,7 +30,8 @@ class IoThread {
   IoThread& operator=(const IoThread&) = delete;
 
   // Takes the socket over. The connection stays until it is let go.
-  std::shared_ptr<Connection> add(const ConnectionName& name, int fd);
+  std::shared_ptr<Connection> add(const ConnectionName& name, int fd,
+                                  std::unique_ptr<ByteStream> stream);
   // No command names the connection any more.
   void let_go(const std::shared_ptr<Connection>& connection);
 

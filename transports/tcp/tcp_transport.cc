@@ -232,13 +232,14 @@ bool TcpTransport::arm_wakeup() {
   return false;
 }
 
-void TcpTransport::add_connection(LinkKey link, TcpSide side, std::uint64_t connection, int fd) {
+void TcpTransport::add_connection(LinkKey link, TcpSide side, std::uint64_t connection, int fd,
+                                  std::unique_ptr<ByteStream> stream) {
   TENTQ_CHECK(link.valid());
   TENTQ_CHECK(links_.find(link, connection) == nullptr);
   const std::uint32_t serial =
       serials_.next([this](std::uint32_t number) { return links_.has_serial(number); });
   IoThread* thread = threads_[serial % threads_.size()].get();
-  links_.add(thread->add({link, connection, side, serial}, fd), thread);
+  links_.add(thread->add({link, connection, side, serial}, fd, std::move(stream)), thread);
   ++connections_;
 }
 

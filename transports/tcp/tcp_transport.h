@@ -32,8 +32,8 @@ namespace tentq {
 //   as `lost`.
 // - answers: pieces of a READ that a peer asked for, over the connection that it came by;
 //   peer_handle is TcpEvent::read, remote.offset counts from the READ's start. They end as `done`
-//   when the kernel has the bytes, as `lost` when the connection is over, as `failed` when the READ
-//   is not open or the piece outside of it or posted twice.
+//   when the kernel or the stream has the bytes, as `lost` when the connection is over, as `failed`
+//   when the READ is not open or the piece outside of it or posted twice.
 //
 // How a READ or WRITE ends besides done, canceled and failed: `refused` with the peer's reason;
 // `memory_fault` if memory of this side is gone; `lost` if its connection is. A WRITE that may have
@@ -71,8 +71,10 @@ class TcpTransport final : public Transport {
   std::size_t poll_events(std::span<TcpEvent> events);
 
   // Takes over `fd`: connected, non-blocking, authenticated, with no byte of a message read or
-  // written. `connection` is not used twice in a link. Its end comes as one event, once.
-  void add_connection(LinkKey link, TcpSide side, std::uint64_t connection, int fd);
+  // written. `stream`, if there is one, encrypts what goes over it. `connection` is not used twice
+  // in a link. Its end comes as one event, once.
+  void add_connection(LinkKey link, TcpSide side, std::uint64_t connection, int fd,
+                      std::unique_ptr<ByteStream> stream = nullptr);
   // Chunks of the lane go over the link's dialled connections, each over that with the fewest
   // outstanding bytes. A lane is bound anew at any time; chunks in flight stay where they are.
   void bind_lane(LaneId lane, LinkKey link);

@@ -69,8 +69,11 @@ TEST(PeerKeys, ThatAreWrongAreNamedWithWhatIsExpected) {
   const std::pair<const char*, const char*> bad[] = {
       {R"("listen": "node-7:7471")", "10.0.0.2:7471"},
       {R"("advertise": "a b")", "node-7"},
-      {R"("auth": "mtls")", "\"psk\", \"none\""},
-      {R"("auth": "")", "\"psk\", \"none\""},
+      {R"("auth": "tls")", "\"psk\", \"mtls\", \"none\""},
+      {R"("allowed_names": "node-7,,node-8")", "*.stores.example"},
+      {R"("allowed_names": "*")", "*.stores.example"},
+      {R"("tls_key_file": "key.pem")", "an absolute path"},
+      {R"("auth": "")", "\"psk\", \"mtls\", \"none\""},
       {R"("key_file": "key")", "an absolute path"},
       {R"("data_connections": 0)", "from 1 to 16"},
       {R"("data_connections": 17)", "from 1 to 16"},
@@ -114,6 +117,25 @@ TEST(PeerKeys, ThatListenNeedAKeyOrNone) {
   // Both rules at once: allowing the unauthenticated does not make a key needless.
   EXPECT_FALSE(peers(R"("listen": "0.0.0.0:1", "allow_unauthenticated": true)").ok());
   EXPECT_TRUE(peers(R"("listen": "0.0.0.0:1", "key_file": "/k")").ok());
+}
+
+TEST(PeerKeys, OfMtlsAreThereAllTogether) {
+  const char* const files[] = {"tls_ca_file", "tls_certificate_file", "tls_key_file"};
+  for (const char* base : {R"("listen": "127.0.0.1:1", "auth": "mtls")", R"("auth": "mtls")"}) {
+    for (const char* missing : files) {
+      std::string members = base;
+      for (const char* file : files) {
+        if (file != missing) members += std::string(", \"") + file + "\": \"/f\"";
+      }
+      const auto refused = peers(members);
+      ASSERT_EQ(refused.errors.size(), 1u) << members;
+      EXPECT_EQ(refused.errors[0].key, std::string("peers.") + missing);
+      EXPECT_TRUE(peers(members + ", \"" + missing + R"(": "/f")").ok());
+    }
+  }
+  // No links at all.
+  EXPECT_TRUE(peers(R"("auth": "mtls")").ok());
+  EXPECT_EQ(peers(R"("auth": "mtls", "listen": "10.0.0.1:1")").errors.size(), 3u);
 }
 
 TEST(PeerKeys, AdvertiseOnlyWhatListens) {

@@ -34,6 +34,7 @@ Node::Node(Loop& of, const Options& how) : loop(of), options(how) {
 void Node::stop() {
   links.reset();
   up.clear();
+  streams.clear();
   data.clear();
   fences.clear();
 }
@@ -45,14 +46,24 @@ void Node::restart(std::uint64_t epoch) {
   terms.settings.listen = address;
   terms.settings.advertise = options.advertise;
   terms.settings.auth = options.key.empty() ? PeerAuth::none : PeerAuth::psk;
+  if (!options.ca_file.empty()) terms.settings.auth = PeerAuth::mtls;
+  terms.settings.tls_ca_file = options.ca_file;
+  terms.settings.tls_certificate_file = options.files.certificate;
+  terms.settings.tls_key_file = options.files.key;
+  terms.settings.allowed_names = options.allowed_names;
   terms.settings.data_connections = options.data_connections;
   terms.settings.timeout = options.timeout;
   terms.settings.connect_timeout = options.connect_timeout;
   terms.settings.most = options.most;
   terms.self = {host_id(options.host), epoch, 1000 * epoch + options.host};
-  terms.key = key_of(options.key);
-  links = std::make_unique<PeerLinks>(loop.io, std::move(terms), *this);
   std::string why;
+  if (options.ca_file.empty()) {
+    terms.key = key_of(options.key);
+  } else {
+    terms.tls = TlsTerms::load(terms.settings, &why);
+    EXPECT_TRUE(terms.tls) << why;
+  }
+  links = std::make_unique<PeerLinks>(loop.io, std::move(terms), *this);
   EXPECT_TRUE(links->listen(&why)) << why;
 }
 
@@ -95,12 +106,16 @@ void Node::link_down(LinkKey key, const PeerLink& peer, PeerReason reason,
   order.push_back("down " + std::to_string(key.value()));
 }
 
-void Node::data_ready(LinkKey key, std::uint64_t connection, shm::Fd socket) {
+void Node::data_ready(LinkKey key, std::uint64_t connection, shm::Fd socket,
+                      std::unique_ptr<ByteStream> stream) {
   EXPECT_EQ(up.count(key), 1u);
   EXPECT_TRUE(data.emplace(Connection{key, connection}, std::move(socket)).second);
+  EXPECT_EQ(stream != nullptr, !options.ca_file.empty());
+  if (stream) streams[{key, connection}] = std::move(stream);
 }
 
 void Node::fence(LinkKey key, std::uint64_t connection, std::function<void()> done) {
+  streams.erase({key, connection});
   EXPECT_EQ(data.erase({key, connection}), 1u);
   fenced.emplace_back(key, connection);
   order.push_back("fence " + std::to_string(key.value()) + '/' + std::to_string(connection));

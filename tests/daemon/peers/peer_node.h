@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "daemon/peers/links.h"
+#include "tests/support/certificates.h"
 
 namespace tentq::test {
 
@@ -41,6 +42,9 @@ struct Node final : PeerLinks::Owner {
     std::uint8_t host = 1;
     std::uint64_t epoch = 1;
     std::string key = kSecret;  // empty: peers.auth is none
+    std::string ca_file = {};   // not empty: peers.auth is mtls
+    CertificateFiles files = {};
+    std::string allowed_names = {};
     std::string listen = "127.0.0.1:0";
     std::string advertise = {};
     std::uint32_t data_connections = 2;
@@ -72,7 +76,8 @@ struct Node final : PeerLinks::Owner {
   void link_up(LinkKey key, const PeerLink& peer) override;
   void link_down(LinkKey key, const PeerLink& peer, PeerReason reason,
                  const std::string& text) override;
-  void data_ready(LinkKey key, std::uint64_t connection, shm::Fd socket) override;
+  void data_ready(LinkKey key, std::uint64_t connection, shm::Fd socket,
+                  std::unique_ptr<ByteStream> stream) override;
   void fence(LinkKey key, std::uint64_t connection, std::function<void()> done) override;
   void received(LinkKey key, const PeerMessage& message) override;
   void no_link(const PeerTrouble& trouble) override;
@@ -83,6 +88,7 @@ struct Node final : PeerLinks::Owner {
   std::map<LinkKey, PeerLink> up;
   std::vector<Down> downs;
   std::map<Connection, shm::Fd> data;
+  std::map<Connection, std::unique_ptr<ByteStream>> streams;  // of those with TLS
   bool hold_fences = false;  // they are kept instead of confirmed at once
   std::vector<std::pair<Connection, std::function<void()>>> fences;
   std::vector<Connection> fenced;  // all that were asked for
