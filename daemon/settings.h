@@ -62,7 +62,7 @@ struct TcpSettings {
   // Each chunk costs both hosts some system calls and wake-ups.
   core::WindowRules window{.adaptive = true,
                            .delay_target = std::chrono::milliseconds{1},
-                           .least_bytes = 1u << 20,
+                           .least_bytes = 256u << 10,
                            .chunk_time = std::chrono::microseconds{250}};
 };
 
