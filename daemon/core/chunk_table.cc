@@ -13,7 +13,6 @@ std::uint32_t ChunkTable::add(std::uint32_t* list, std::uint32_t owner, std::uin
   record.offset = offset;
   record.length = length;
   record.in_flight = true;
-  record.losses = 0;
   link(list, index);
   return index;
 }

@@ -25,7 +25,6 @@ struct ChunkRecord {
   CreditMark credit;
   bool in_flight = false;
   bool cancel_untold = false;
-  std::uint8_t losses = 0;  // how often it was lost, at most 255
 };
 
 class ChunkTable {

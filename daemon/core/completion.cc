@@ -60,25 +60,20 @@ void State::on(const ChunkRefused& event) {
   requeue(index, chunk);
 }
 
-// The lane is away as a rule, and waits for its own reasons: nothing pauses, nothing is counted.
-// But a chunk whose connections break though the host is there, as when its checksum never fits, is
-// not repeated for ever.
+// The lane is away as a rule, and waits for its own reasons: nothing pauses, nothing is counted
+// against the owner.
 void State::on(const ChunkLost& event) {
   const std::uint32_t chunk = take_back(event.chunk, true);
   if (chunk == kNone) return;
   const std::uint32_t index = event.chunk.owner.index;
   if (drop_of_draining(index, chunk)) return;
   OwnerRecord& owner = owners[index];
-  const Lane& lane = lanes_[owner.lane];
-  const bool spent = !lane.away && chunks_[chunk].losses >= std::min(limits.retry_attempts, 255u);
-  if (lane.given_up || spent) {
+  if (lanes_[owner.lane].given_up) {
     chunks_.remove(&owner.chunks, chunk);
-    end_early(index, TaskState::failed,
-              lane.given_up ? Reason::peer_lost : Reason::transport_error);
-    return;
+    end_early(index, TaskState::failed, Reason::peer_lost);
+  } else {
+    requeue(index, chunk);
   }
-  if (!lane.away) chunks_[chunk].losses += 1;
-  requeue(index, chunk);
 }
 
 // The chunk is nobody's for a moment; kNone when none of that id is in flight.

@@ -173,26 +173,6 @@ TEST(AwayLane, SayingItTwiceDoesNotProlongTheBudget) {
   EXPECT_EQ(world.ended.size(), 1u);
 }
 
-// Its connection breaks, and the next one, though the other host is there all the time.
-TEST(AwayLane, AChunkThatIsLostAgainAndAgainFails) {
-  Away world;
-  world.submit(0, kUser, 1000);
-  for (std::uint32_t losses = 0; losses < world.core.limits().retry_attempts; ++losses) {
-    ASSERT_EQ(world.in_flight.size(), 1u) << losses;
-    world.lose_chunk(world.in_flight.front().chunk);
-    ASSERT_TRUE(world.ended.empty()) << losses;
-  }
-  world.lose_chunk(world.in_flight.front().chunk);
-  ASSERT_EQ(world.ended.size(), 1u);
-  EXPECT_EQ(world.ended[0].reason, Reason::transport_error);
-  // The count is the chunk's: the next one begins at none.
-  world.submit(0, kUser, 1000);
-  world.lose_chunk(world.in_flight.front().chunk);
-  world.end_all();
-  ASSERT_EQ(world.ended.size(), 2u);
-  EXPECT_EQ(world.ended[1].reason, Reason::none);
-}
-
 TEST(AwayLane, ARouteThatFailsSaysWhy) {
   Away world;
   OwnerSpec spec = world.spec(0, 1000);
