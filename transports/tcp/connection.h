@@ -74,6 +74,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Conductor. Sends the chunk, at most inline_bytes long, if the connection is idle and its lock
   // free; encryption is left to the thread.
   Offer offer(TcpChunk* chunk);
+  // Conductor. A chunk is being told to the thread: until it has that, none overtakes it by
+  // offer().
+  void comes() { coming_.fetch_add(1, std::memory_order_relaxed); }
   // Conductor. The command that makes the thread flush; null if it is on its way.
   IoCommand* ask_for_flush();
   // Conductor. Takes what has come if it is little, and lessens `left` by it. What its thread is to
@@ -182,6 +185,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // the thread's store in flush_asked(), its partner. Without it the command would be linked in
   // twice.
   std::atomic<bool> flush_on_its_way_{false};
+  // Chunks that the thread was told and has not taken over. The conductor adds; the thread takes
+  // away under the lock, and offer() looks under it.
+  std::atomic<std::uint32_t> coming_{0};
   ReceiveCommand receive_{this};  // in the mailbox only between leave_to_thread() and its taking
 
   // The thread's own.

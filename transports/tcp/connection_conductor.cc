@@ -15,7 +15,8 @@ constexpr int kMostCalls = 12;
 Connection::Offer Connection::offer(TcpChunk* chunk) {
   if (stream_) return Offer::declined;
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || over_ || !out_.idle() || !queue_.empty() || !held_.empty()) {
+  if (!lock.owns_lock() || coming_.load(std::memory_order_relaxed) != 0) return Offer::declined;
+  if (over_ || !out_.idle() || !queue_.empty() || !held_.empty()) {
     return Offer::declined;
   }
   return admit(chunk) ? send_now() : Offer::taken;

@@ -19,6 +19,7 @@ constexpr std::size_t kTurnBytes = 1u << 20;
 
 void Connection::take_over(TcpChunk* chunk) {
   const Lock lock(mutex_);
+  coming_.fetch_sub(1, std::memory_order_relaxed);
   if (over_) {
     chunk->outcome = ChunkOutcome::lost;
     surroundings_.reports->end(chunk);

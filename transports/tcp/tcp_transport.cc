@@ -105,6 +105,7 @@ bool TcpTransport::accept(const Chunk& chunk, Time now) {
   linked->outstanding_bytes += chunk.length;
   ++linked->outstanding_chunks;
   if (offer(entry)) return true;
+  entry->connection->comes();
   tell(linked->thread, entry);
   return true;
 }
