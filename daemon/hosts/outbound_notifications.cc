@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
-
-#include "proto/check.h"
+#include <vector>
 
 namespace tentq {
 
@@ -34,15 +33,15 @@ std::uint32_t OutboundNotifications::count_of(LinkKey link) const {
   return it == counts_.end() ? 0 : it->second;
 }
 
-// True: it is in sent_.
-bool OutboundNotifications::try_send(const Entry& entry) {
+// True: it is in sent_, and nothing is left of it here.
+bool OutboundNotifications::try_send(Entry& entry) {
   const RemoteSegment& target = *entry.target;
-  if (target.state != RemoteState::open || count_of(target.link) >= kMostOnALink) return false;
-  Entry sent = entry;
-  sent.message.segment = target.wire;
-  if (!send_(target.link, sent.message)) return false;
-  ++counts_[target.link];
-  sent_.emplace(Sent{target.link, entry.number}, std::move(sent));
+  const LinkKey link = target.link;
+  if (target.state != RemoteState::open || count_of(link) >= kMostOnALink) return false;
+  entry.message.segment = target.wire;
+  if (!send_(link, entry.message)) return false;
+  ++counts_[link];
+  sent_.emplace(Sent{link, entry.number}, std::move(entry));
   return true;
 }
 
@@ -80,19 +79,17 @@ void OutboundNotifications::link_down(LinkKey link, Time give_up) {
 }
 
 void OutboundNotifications::look(Time now) {
-  std::list<Entry> looked_at;
-  looked_at.swap(waiting_);
-  std::list<std::pair<std::uint64_t, Reason>> over;
-  for (const Entry& entry : looked_at) {
-    if (try_send(entry)) continue;
-    const RemoteSegment& target = *entry.target;
-    if (target.state == RemoteState::failed) {
-      over.emplace_back(entry.number, target.failure);
-    } else if (target.state == RemoteState::away && now >= entry.give_up) {
-      over.emplace_back(entry.number, Reason::peer_lost);
-    } else {
-      waiting_.push_back(entry);
+  std::vector<std::pair<std::uint64_t, Reason>> over;
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    const auto at = it++;
+    if (!try_send(*at)) {
+      const RemoteSegment& target = *at->target;
+      const bool failed = target.state == RemoteState::failed;
+      const bool waits = target.state == RemoteState::open || now < at->give_up;
+      if (!failed && waits) continue;
+      over.emplace_back(at->number, failed ? target.failure : Reason::peer_lost);
     }
+    waiting_.erase(at);
   }
   for (const auto& [number, reason] : over) ended_(number, TaskState::failed, reason);
 }

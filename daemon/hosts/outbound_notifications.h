@@ -50,7 +50,7 @@ class OutboundNotifications {
   };
   using Sent = std::pair<LinkKey, std::uint64_t>;  // link and number, which is the request
 
-  bool try_send(const Entry& entry);
+  bool try_send(Entry& entry);
   std::uint32_t count_of(LinkKey link) const;
 
   Send send_;
