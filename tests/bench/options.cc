@@ -2,6 +2,7 @@
 #include "tests/bench/options.h"
 
 #include <cstdio>
+#include <fstream>
 #include <stdexcept>
 
 #include "shm/packet_socket.h"
@@ -31,6 +32,11 @@ CLI::App* add_command(CLI::App& app, CommonOptions* common, int* exit_code, cons
   command->add_flag("--json", common->json, "Print one JSON object");
   command->add_option("--socket", common->socket, "Measure this daemon, not a private one");
   command->add_option("--tentqd", common->tentqd, "Program of the private daemon");
+  command
+      ->add_option(
+          "--config", common->config,
+          "JSON with keys of tentqd.json for the private daemon; see tentqd --print-config")
+      ->check(CLI::ExistingFile);
   command->add_option("--seed", common->seed, "Of everything random")->capture_default_str();
   command->callback([common, exit_code, run = std::move(run)] {
     const Outcome outcome = run();
@@ -72,14 +78,29 @@ void add_verdict(Json* figures, const Comparison& comparison, const Bound& bound
   (*figures)["attempts"] = comparison.attempts;
 }
 
+namespace {
+
+nlohmann::json read_config(const std::string& file) {
+  std::ifstream in(file);
+  auto config = nlohmann::json::parse(in, nullptr, false, true);
+  if (!config.is_object()) throw std::runtime_error(file + ": expected a JSON object");
+  return config;
+}
+
+}  // namespace
+
 Host::Host(const CommonOptions& options, const nlohmann::json& config, int network)
     : socket_(options.socket) {
-  if (!socket_.empty()) return;
+  if (!socket_.empty()) {
+    if (options.config.empty()) return;
+    throw std::runtime_error("--config is for a private daemon, and --socket names another");
+  }
   test::DaemonOptions daemon;
   daemon.binary = options.tentqd;
   daemon.network = network;
   // A busy machine may take long to carry a client through its attachment.
   daemon.config = {{"sessions", {{"handshake", "1min"}}}};
+  if (!options.config.empty()) daemon.config.merge_patch(read_config(options.config));
   daemon.config.merge_patch(config);
   daemon_ = std::make_unique<test::DaemonProcess>(std::move(daemon));
   socket_ = daemon_->socket();

@@ -20,6 +20,7 @@ struct CommonOptions {
   bool json = false;
   std::string socket;  // empty: a private daemon
   std::string tentqd;  // empty: found beside this program
+  std::string config;  // a file of private daemons' keys; empty: none
   std::uint64_t seed = 1;
 };
 

@@ -101,6 +101,25 @@ TEST(BenchSmoke, Idle) {
   EXPECT_EQ(object.value("missed_wakeups", -1), 0);
 }
 
+class ConfigSmoke : public ::testing::Test {
+ protected:
+  std::string write(const std::string& text) {
+    const std::string path = directory_.file("keys.json");
+    std::ofstream(path) << text;
+    return "idle --seconds 0.1 --clients 1 --config " + path;
+  }
+
+ private:
+  test::TempDirectory directory_{"tentq-bench-config"};
+};
+
+TEST_F(ConfigSmoke, ReachesThePrivateDaemonAndNoOther) {
+  figures(write(R"({"loop": {"spin": "1us"}} // as in tentqd.json)"));
+  EXPECT_NE(run(write(R"({"loop": {"spin": "fast"}})")).exit_code, 0) << "what it does not take";
+  EXPECT_NE(run(write("[]")).exit_code, 0);
+  EXPECT_NE(run(write("{}") + " --socket /nowhere").exit_code, 0);
+}
+
 class ReplaySmoke : public ::testing::Test {
  protected:
   // Conversations that grow by turns, all with block 0 first.
