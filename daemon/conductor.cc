@@ -45,7 +45,10 @@ void Conductor::run() {
     if (!seen) now = monotonic_now();
     ++turns_;
     const bool worked = steps_.work(now);
-    if (worked) last_work = now;
+    if (worked) {
+      spin_.came_after(now - last_work, settings_.spin);
+      last_work = now;
+    }
     if (now - last_sockets >= kPollSockets) {
       last_sockets = now;
       if (poll_sockets() > 0) last_work = now;
@@ -57,7 +60,7 @@ void Conductor::run() {
     }
     const bool reused = std::exchange(seen, false);
     if (worked) continue;
-    if (now - last_work < settings_.spin) {
+    if (now - last_work < spin_.length(settings_.spin)) {
       for (int i = 0; i < kGlances && !seen; ++i) {
         relax();
         seen = steps_.glance();

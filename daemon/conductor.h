@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "daemon/settings.h"
+#include "daemon/spin.h"
 #include "proto/units.h"
 
 namespace tentq {
@@ -47,6 +48,7 @@ class Conductor {
   boost::asio::io_context& io_;
   Steps& steps_;
   const LoopSettings& settings_;
+  Spin spin_;
   std::uint64_t turns_ = 0;
   std::uint64_t sleeps_ = 0;
 };
