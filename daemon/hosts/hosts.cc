@@ -3,6 +3,7 @@
 #include "daemon/hosts/hosts.h"
 
 #include <array>
+#include <thread>
 
 #include "daemon/conductor.h"
 #include "daemon/logging/log.h"
@@ -20,12 +21,22 @@ LaneTerms lane_terms(const TcpSettings& settings) {
   return {settings.window_bytes, settings.window_chunks, settings.chunk_bytes, settings.window};
 }
 
+// The transport's threads need processors beside the conductor's and a client's. Where there are
+// fewer, to wake one costs more than to move some bytes oneself.
+bool processors_are_few(std::uint32_t threads) {
+  return std::thread::hardware_concurrency() < threads + 2;
+}
+
 TcpOptions tcp_options(const TcpSettings& settings, std::uint64_t most_length) {
   TcpOptions options;
   options.threads = settings.threads;
   options.checksum = settings.checksum;
   options.most_length = most_length;
   options.conductor_receives = true;
+  if (processors_are_few(settings.threads)) {
+    options.inline_bytes = kMostInlineBytes;
+    options.inline_turn_bytes = 4 * kMostInlineBytes;
+  }
   return options;
 }
 

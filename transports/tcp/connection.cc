@@ -56,17 +56,27 @@ Connection::~Connection() {
 
 void Connection::start() {
   const Lock lock(mutex_);
-  boost::system::error_code error;
-  descriptor_.assign(fd_, error);
-  if (error) {
-    lose(TcpLoss::socket_error, error.value());
-    return;
-  }
   leave_to_conductor();
 }
 
+// False: it is over.
+bool Connection::watch() {
+  if (over_ || descriptor_.is_open()) return !over_;
+  boost::system::error_code error;
+  descriptor_.assign(fd_, error);
+  if (error) lose(TcpLoss::socket_error, error.value());
+  return !over_;
+}
+
+// A socket that is watched wakes the thread for everything that comes, also if it waits for
+// nothing.
+void Connection::stop_watching() {
+  const bool waits = waits_readable_ || waits_writable_;
+  if (conductor_receives_ && !waits && descriptor_.is_open()) descriptor_.release();
+}
+
 void Connection::wait_readable() {
-  if (over_ || waits_readable_) return;
+  if (waits_readable_ || !watch()) return;
   waits_readable_ = true;
   auto go_on = [self = shared_from_this()](const boost::system::error_code& error) {
     self->waits_readable_ = false;
@@ -80,7 +90,7 @@ void Connection::wait_readable() {
 }
 
 void Connection::wait_writable() {
-  if (over_ || waits_writable_) return;
+  if (waits_writable_ || !watch()) return;
   waits_writable_ = true;
   descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_write,
                          [self = shared_from_this()](const boost::system::error_code& error) {

@@ -125,6 +125,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Lock = std::lock_guard<std::mutex>;
 
   // All below under the lock, but for receive() and what concerns the descriptor.
+  bool watch();
+  void stop_watching();
   void wait_readable();
   bool holds_output() const { return stream_ && stream_->holds_output(); }
   void wait_writable();

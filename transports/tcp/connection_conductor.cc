@@ -69,7 +69,11 @@ IoCommand* Connection::leave_to_thread() {
 void Connection::leave_to_conductor() {
   conductor_receives_ =
       !stream_ && surroundings_.sockets != nullptr && surroundings_.sockets->add(fd_, name_.serial);
-  if (!conductor_receives_) wait_readable();
+  if (conductor_receives_) {
+    stop_watching();
+  } else {
+    wait_readable();
+  }
 }
 
 // Thread: it receives from here on.

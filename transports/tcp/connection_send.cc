@@ -186,6 +186,7 @@ void Connection::flush_locked() {
     paused_ = false;
     wait_readable();
   }
+  stop_watching();
 }
 
 void Connection::on_send_error(int error) {

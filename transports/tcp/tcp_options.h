@@ -8,6 +8,8 @@
 
 namespace tentq {
 
+inline constexpr std::uint32_t kMostInlineBytes = 64u << 10;
+
 struct TcpOptions {
   std::uint32_t threads = 1;          // that move bytes; 1 to 64
   std::uint32_t queue_chunks = 4096;  // most accepted and not yet polled; 1 to 1,048,576
@@ -16,7 +18,7 @@ struct TcpOptions {
   std::uint32_t reads_per_connection = kMostReadsAsked;
   std::uint64_t most_length = 64u << 20;  // of a WRITE or READ that a peer asks for; at least 1
   // Largest chunk that the conductor itself hands to an idle connection, and largest payload that
-  // it takes from one; at most 65,536.
+  // it takes from one; at most kMostInlineBytes.
   std::uint32_t inline_bytes = 16u << 10;
   // Most that it hands over so between two polls; each counts for 16 KiB at least.
   std::uint32_t inline_turn_bytes = 64u << 10;

@@ -31,7 +31,7 @@ TcpOptions checked(const TcpOptions& options) {
   within(options.reads_per_connection, 1u, kMostReadsAsked,
          "tcp: reads_per_connection must be 1 to 256");
   if (options.most_length == 0) throw std::invalid_argument("tcp: most_length must be at least 1");
-  within(options.inline_bytes, 0u, 65'536u, "tcp: inline_bytes must be 0 to 65,536");
+  within(options.inline_bytes, 0u, kMostInlineBytes, "tcp: inline_bytes must be 0 to 65,536");
   if (options.stall_limit < std::chrono::milliseconds{1} ||
       options.read_limit < std::chrono::milliseconds{1}) {
     throw std::invalid_argument("tcp: stall_limit and read_limit must be at least 1 ms");
