@@ -155,6 +155,20 @@ void render_status(const Json& document, Output& to) {
   to.out << facts.text() << latency_text(document.at("latency"), to.terminal);
 }
 
+namespace {
+
+// Rows that `key` names.
+std::string amounts_text(const Json& rows, const char* key, const Output& to) {
+  Table table({{key, Kind::text}, {"depth"}, {"bytes"}, {"chunks in flight"}, {"bytes"}});
+  for (const Json& row : rows) {
+    table.row({text(row.at(key)), number(row.at("depth")), bytes(row.at("bytes")),
+               number(row.at("in_flight_chunks")), bytes(row.at("in_flight_bytes"))});
+  }
+  return table.text(to.terminal);
+}
+
+}  // namespace
+
 void render_queue(const Json& document, Output& to) {
   Table table({{"class", Kind::text},
                {"depth"},
@@ -185,14 +199,8 @@ void render_queue(const Json& document, Output& to) {
     }
     to.out << '\n' << rows.text(to.terminal);
   }
-  if (document.contains("lanes")) {
-    Table rows({{"lane", Kind::text}, {"depth"}, {"bytes"}, {"chunks in flight"}, {"bytes"}});
-    for (const Json& row : document.at("lanes")) {
-      rows.row({text(row.at("lane")), number(row.at("depth")), bytes(row.at("bytes")),
-                number(row.at("in_flight_chunks")), bytes(row.at("in_flight_bytes"))});
-    }
-    to.out << '\n' << rows.text(to.terminal);
-  }
+  if (document.contains("lanes")) to.out << '\n' << amounts_text(document.at("lanes"), "lane", to);
+  if (document.contains("peers")) to.out << '\n' << amounts_text(document.at("peers"), "peer", to);
 }
 
 void render_errors(const Json& document, Output& to) {

@@ -102,8 +102,8 @@ class CommandLine {
     app.footer("Exit codes: 0 done, 1 failed or refused, 2 wrong command line or argument.");
     app.add_subcommand("status", "Version, state, totals, transports, warnings");
     CLI::App* queue = app.add_subcommand("queue", "Depth, bytes, oldest age, in flight, per class");
-    queue->add_option("--by", options->by, "Also a row for each client or lane")
-        ->check(CLI::IsMember({"client", "lane"}));
+    queue->add_option("--by", options->by, "Also a row for each client, lane or other host")
+        ->check(CLI::IsMember({"client", "lane", "peer"}));
     app.add_subcommand("clients", "Attached clients");
     app.add_subcommand("segments", "Exported segments");
     app.add_subcommand("lanes", "Lanes and their windows");

@@ -115,14 +115,49 @@ Json queue_clients(const Question& question) {
   return rows;
 }
 
+Json amounts_of(const core::LaneTotals& totals) {
+  return {{"depth", totals.queued_owners},
+          {"bytes", totals.queued_bytes},
+          {"in_flight_chunks", totals.in_flight_chunks},
+          {"in_flight_bytes", totals.in_flight_bytes}};
+}
+
 Json queue_lanes(const Question& question) {
   Json rows = Json::array();
   for (const LaneView& lane : question.inspection.lanes()) {
-    rows.push_back({{"lane", lane.name},
-                    {"depth", lane.totals.queued_owners},
-                    {"bytes", lane.totals.queued_bytes},
-                    {"in_flight_chunks", lane.totals.in_flight_chunks},
-                    {"in_flight_bytes", lane.totals.in_flight_bytes}});
+    Json row = amounts_of(lane.totals);
+    row["lane"] = lane.name;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void add(const core::LaneTotals& lane, core::LaneTotals* sum) {
+  sum->queued_owners += lane.queued_owners;
+  sum->queued_bytes += lane.queued_bytes;
+  sum->in_flight_chunks += lane.in_flight_chunks;
+  sum->in_flight_bytes += lane.in_flight_bytes;
+}
+
+// What goes between two hosts, whoever asked for it; and what stays on this one.
+Json queue_peers(const Question& question) {
+  core::LaneTotals here;
+  for (const LaneView& lane : question.inspection.lanes()) {
+    if (lane.transport == "shm") add(lane.totals, &here);
+  }
+  Json own = amounts_of(here);
+  own["peer"] = "this host";
+  own["host"] = nullptr;
+  own["away"] = false;
+  Json rows = Json::array({std::move(own)});
+  for (const PeerView& peer : question.inspection.peers()) {
+    core::LaneTotals all;
+    for (const core::LaneTotals& lane : {peer.read, peer.write, peer.serve}) add(lane, &all);
+    Json row = amounts_of(all);
+    row["peer"] = peer.address;
+    row["host"] = peer.host;
+    row["away"] = peer.away;
+    rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -183,8 +218,10 @@ QueryAnswer queue(const Question& question) {
     json["clients"] = queue_clients(question);
   } else if (by == "lane") {
     json["lanes"] = queue_lanes(question);
+  } else if (by == "peer") {
+    json["peers"] = queue_peers(question);
   } else if (!by.empty()) {
-    return refusal(StatusCode::invalid_argument, "by= takes client or lane");
+    return refusal(StatusCode::invalid_argument, "by= takes client, lane or peer");
   }
   return document(json);
 }

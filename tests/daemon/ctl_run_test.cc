@@ -89,6 +89,7 @@ TEST_F(Ctl, EveryListingFitsAHundredColumnsAndItsJsonParses) {
       {"queue"},
       {"queue", "--by", "client"},
       {"queue", "--by", "lane"},
+      {"queue", "--by", "peer"},
       {"clients"},
       {"lanes"},
       {"segments"},

@@ -28,10 +28,12 @@ class FakeHost : public Inspection {
   std::vector<ClientView> clients() const override;
   std::vector<SegmentView> segments() const override { return segment_views; }
   std::vector<LaneView> lanes() const override;
+  std::vector<PeerView> peers() const override { return peer_views; }
   const core::Core& core() const override { return core_; }
   Time now() const override { return now_; }
 
   DaemonView daemon_view;
+  std::vector<PeerView> peer_views;
   Latencies latencies;
   std::vector<ClientView> client_views;
   std::vector<SegmentView> segment_views;

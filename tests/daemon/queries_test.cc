@@ -88,7 +88,37 @@ TEST(QueueQuery, ListsClientsAndLanesOnRequest) {
   const json by_lane = document(ask(host, QueryKind::queue, "by=lane"));
   EXPECT_EQ(by_lane.at("lanes").at(0).at("lane"), "shm read");
   EXPECT_EQ(by_lane.at("lanes").at(0).at("depth"), 1);
-  EXPECT_EQ(ask(host, QueryKind::queue, "by=peer").status, StatusCode::invalid_argument);
+  EXPECT_EQ(ask(host, QueryKind::queue, "by=colour").status, StatusCode::invalid_argument);
+}
+
+// What this host keeps to itself, and all that goes to and from each other one.
+TEST(QueueQuery, ListsHostsOnRequest) {
+  FakeHost host;
+  host.submit(host.add_client("engine", kAlice), ClassId::foreground, 4096);
+  PeerView peer;
+  peer.host = "0123";
+  peer.address = "10.0.0.2:7471";
+  peer.away = true;
+  peer.read.queued_owners = 1;
+  peer.write.queued_owners = 2;
+  peer.write.queued_bytes = 100;
+  peer.serve.queued_bytes = 1000;
+  peer.serve.in_flight_chunks = 3;
+  peer.read.in_flight_bytes = 7;
+  peer.serve.in_flight_bytes = 70;
+  host.peer_views = {peer};
+  const json rows = document(ask(host, QueryKind::queue, "by=peer")).at("peers");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].at("peer"), "this host");
+  EXPECT_TRUE(rows[0].at("host").is_null());
+  EXPECT_EQ(rows[0].at("depth"), 1);
+  EXPECT_EQ(rows[1].at("peer"), "10.0.0.2:7471");
+  EXPECT_EQ(rows[1].at("host"), "0123");
+  EXPECT_EQ(rows[1].at("away"), true);
+  EXPECT_EQ(rows[1].at("depth"), 3);
+  EXPECT_EQ(rows[1].at("bytes"), 1100);
+  EXPECT_EQ(rows[1].at("in_flight_chunks"), 3);
+  EXPECT_EQ(rows[1].at("in_flight_bytes"), 77);
 }
 
 TEST(StatusQuery, TellsVersionEpochTotalsAndTransports) {

@@ -77,6 +77,10 @@ TEST_F(BetweenHosts, BothHostsShowTheirLink) {
   ASSERT_EQ(lanes.size(), 5u);
   EXPECT_EQ(lanes[2].at("lane"), "tcp read " + stores_address());
   EXPECT_EQ(lanes[2].at("transport"), "tcp");
+  const nlohmann::json rows =
+      query(engines().admin_socket(), QueryKind::queue, "by=peer").at("peers");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].at("peer"), stores_address());
   stores().kill();
   EXPECT_TRUE(eventually(kLong, [&] { return peers_of(engines())[0].at("away") == true; }));
   stores().start();

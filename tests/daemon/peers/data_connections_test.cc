@@ -1,7 +1,13 @@
 // Data connections: handed over whole, by number, replaced when they break, given back for fences.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "tests/daemon/peers/peer_node.h"
 #include "tests/daemon/peers/raw_peer.h"
@@ -41,6 +47,29 @@ TEST(DataConnections, AreTheSameOnBothSidesAndDoNotBlock) {
     }));
     EXPECT_EQ(got[0], word[0]);
   }
+}
+
+// The traffic classes of this process's connections, without its listeners.
+std::vector<int> classes_of_connections() {
+  std::vector<int> classes;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int fd = std::stoi(entry.path().filename());
+    int tos = 0;
+    socklen_t length = sizeof tos;
+    if (::getsockopt(fd, IPPROTO_IP, IP_TOS, &tos, &length) != 0) continue;
+    sockaddr_storage other{};
+    socklen_t room = sizeof other;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&other), &room) == 0) classes.push_back(tos);
+  }
+  std::sort(classes.begin(), classes.end());
+  return classes;
+}
+
+// Control messages overtake data in networks that know classes; peers.dscp is 48 by default.
+TEST(DataConnections, AreNotMarkedAsControlIs) {
+  const Pair pair;
+  constexpr int kMarked = 48 << 2;
+  EXPECT_EQ(classes_of_connections(), (std::vector<int>{0, 0, 0, 0, kMarked, kMarked}));
 }
 
 TEST(DataConnections, AreAsManyAsBothSidesTake) {
