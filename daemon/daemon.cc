@@ -99,6 +99,7 @@ Daemon::Daemon(Settings settings, std::string config_path, const Epoch& epoch,
 }
 
 void Daemon::reach_hosts(PeerTerms terms) {
+  host_ = terms.self.host;
   hosts_ = std::make_unique<Hosts>(
       Hosts::Parts{io_, core_, regions_, segments_, notifications_, errors_}, settings_,
       std::move(terms), [this] { effects_.retry_routes(monotonic_now()); });
@@ -110,6 +111,27 @@ void Daemon::reach_hosts(PeerTerms terms) {
   if (const std::string warning = warning_of(settings_.peers); !warning.empty()) {
     warnings_.push_back(warning);
   }
+}
+
+// Once it is known where this host listens.
+void Daemon::open_directory() {
+  if (settings_.directory.kind == DirectoryKind::none || hosts_ == nullptr) return;
+  directory::Holder self;
+  self.host = host_text(host_);
+  self.epoch_counter = epoch_.counter;
+  self.epoch_random = epoch_.random;
+  if (const auto listens = parse_peer_address(hosts_->listens_at())) {
+    const auto named = parse_peer_address(settings_.peers.advertise, listens->port);
+    self.address = named.value_or(*listens).text();
+  } else {
+    warnings_.push_back(
+        "the directory is only read: no other host can connect here; set `peers.listen` to have "
+        "the segments of this host published");
+  }
+  directory_ = std::make_unique<EtcdDirectory>(io_, settings_.directory, std::move(self), errors_);
+  exported_names_ = std::make_unique<ExportedNames>(regions_, segments_, directory_->names());
+  segment_requests_.look_up_in(directory_->names());
+  directory_->names().begin(monotonic_now());
 }
 
 Daemon::~Daemon() = default;
@@ -193,6 +215,7 @@ bool Daemon::listen(std::string* why) {
     add(std::move(fd), admin);
   }
   if (hosts_ && !hosts_->listen(why)) return false;
+  open_directory();
   listen_for_scrapes();
   return true;
 }

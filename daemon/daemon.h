@@ -14,8 +14,10 @@
 #include "daemon/conductor.h"
 #include "daemon/core/core.h"
 #include "daemon/departures.h"
+#include "daemon/directory/etcd_directory.h"
 #include "daemon/effects.h"
 #include "daemon/executor.h"
+#include "daemon/exported_names.h"
 #include "daemon/hosts/hosts.h"
 #include "daemon/inbox.h"
 #include "daemon/inspector.h"
@@ -94,6 +96,7 @@ class Daemon final : Conductor::Steps,
   void wait_for_completions(std::size_t transport);
   shm::Fd open_socket(bool admin, int* error);
   void reach_hosts(PeerTerms terms);
+  void open_directory();
   void listen_for_scrapes();
   void set_state(DaemonState state, const std::string& text);
   void begin_drain(const char* text, Time now);
@@ -107,6 +110,7 @@ class Daemon final : Conductor::Steps,
   Settings settings_;
   std::string config_path_;
   Epoch epoch_;
+  HostId host_{};  // none without links to other hosts
   DaemonState state_ = DaemonState::starting;
   std::vector<std::string> warnings_;
   Latencies latencies_;
@@ -116,6 +120,7 @@ class Daemon final : Conductor::Steps,
   bool stopping_ = false;
   bool shut_down_ = false;
   Time stop_deadline_ = kNever;
+  Time leave_deadline_ = kNever;
   Time last_beat_{};
   Time next_tick_{};
 
@@ -139,7 +144,9 @@ class Daemon final : Conductor::Steps,
   SegmentRequests segment_requests_;
   Departures departures_;
   Effects effects_;
-  std::unique_ptr<Hosts> hosts_;  // null: there are no links to other hosts
+  std::unique_ptr<Hosts> hosts_;                   // null: there are no links to other hosts
+  std::unique_ptr<EtcdDirectory> directory_;       // null: there is none
+  std::unique_ptr<ExportedNames> exported_names_;  // likewise
   Conductor conductor_;
   Inspector inspector_;
   Attach attach_;

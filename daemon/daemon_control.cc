@@ -15,6 +15,9 @@ namespace {
 // After the drain time limit: for chunks in flight to end once everything else was canceled.
 constexpr Duration kQuietLimit = std::chrono::seconds{5};
 
+// For the directory to take the names of this host back.
+constexpr Duration kLeaveLimit = std::chrono::seconds{1};
+
 }  // namespace
 
 void Daemon::wait_for_signal() {
@@ -56,11 +59,13 @@ void Daemon::begin_stop() {
   stopping_ = true;
   const Time now = monotonic_now();
   stop_deadline_ = now + settings_.drain_timeout;
+  leave_deadline_ = now + kLeaveLimit;
   begin_drain("the daemon stops; it finishes what is queued", now);
   log(LogLevel::info, "stopping: {} owners are outstanding, at most {} s to drain",
       core_.outstanding().owners,
       std::chrono::duration_cast<std::chrono::seconds>(settings_.drain_timeout).count());
   systemd::notify_stopping("draining");
+  if (directory_) directory_->names().leave(now);
   // Clients wait for, or go to, the next daemon; administrators can see what is waited for.
   for (auto& listener : listeners_) {
     if (!listener->admin()) listener->stop();
@@ -71,6 +76,9 @@ void Daemon::continue_stop(Time now) {
   const bool empty = core_.outstanding() == core::Amounts{} && executor_.in_flight() == 0;
   if (empty || (shut_down_ && now - stop_deadline_ >= kQuietLimit)) {
     if (!empty) log(LogLevel::error, "chunks in flight did not end in time; stopping anyway");
+    // Else its names stay until their lease ends.
+    const bool left = !directory_ || directory_->names().has_left();
+    if (!left && now < leave_deadline_) return;
     outbox_.publish();
     set_state(DaemonState::restarting, "the daemon has stopped");
     finished_ = true;

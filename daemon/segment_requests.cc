@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "daemon/conductor.h"
+#include "daemon/directory/directory.h"
 #include "daemon/hosts/hosts.h"
 
 namespace tentq {
@@ -53,6 +55,10 @@ StatusCode parse_segment_address(std::string_view address, std::string* host_por
   return StatusCode::ok;
 }
 
+bool names_no_host(std::string_view address) {
+  return address.starts_with("tentq:///");
+}
+
 bool SegmentRequests::may_open(const Session& session, const Segment& segment) const {
   if (segment.expected || segment.exporter == session.id ||
       segment.uid == session.credentials.uid) {
@@ -74,11 +80,41 @@ void SegmentRequests::open(ControlChannel& channel, const OpenSegment& message, 
     return refuse(channel, message, StatusCode::exhausted,
                   "too many open segments; close some or raise sessions.segments");
   }
-  if (host.empty()) {
+  if (directory_ != nullptr && names_no_host(message.name.view())) {
+    open_by_name(channel, message, name, now);
+  } else if (host.empty()) {
     open_here(channel, message, name, now);
   } else {
     open_elsewhere(channel, message, host, name, now);
   }
+}
+
+// Answered at once when the directory has told of the name before.
+void SegmentRequests::open_by_name(ControlChannel& channel, const OpenSegment& message,
+                                   const std::string& name, Time now) {
+  const std::weak_ptr<ControlChannel> asker = channel.weak_from_this();
+  ++channel.session()->opening;
+  directory_->resolve(name, now, [this, asker, message, name](const directory::Resolved& found) {
+    const std::shared_ptr<ControlChannel> to = asker.lock();
+    Session* session = to == nullptr || to->closed() ? nullptr : to->session();
+    if (session == nullptr) return;
+    --session->opening;
+    if (!session->leaving) open_where(*to, message, name, found, monotonic_now());
+  });
+}
+
+void SegmentRequests::open_where(ControlChannel& channel, const OpenSegment& message,
+                                 const std::string& name, const directory::Resolved& found,
+                                 Time now) {
+  if (found.status == StatusCode::ok && !found.here) {
+    return open_elsewhere(channel, message, found.address, name, now);
+  }
+  // What is not for other hosts is not in the directory.
+  const bool here = found.here || segments_.has_exporter(name) || message.reattach != 0;
+  if (here && (found.status == StatusCode::ok || found.status == StatusCode::not_found)) {
+    return open_here(channel, message, name, now);
+  }
+  refuse(channel, message, found.status, found.text);
 }
 
 // Answered when the other host has answered, or the route budget is spent.

@@ -102,13 +102,12 @@ void Segments::add_region(Segment& segment, RegionIndex region) {
       segment.regions.begin(), segment.regions.end(), base,
       [&](std::uint64_t value, RegionIndex other) { return value < regions_.at(other).base; });
   segment.regions.insert(at, region);
-  if (watcher_ != nullptr) watcher_->region_added(segment, region);
+  for (Watcher* watcher : watchers_) watcher->region_added(segment, region);
 }
 
 void Segments::remove_region(Segment& segment, RegionIndex region) {
-  if (std::erase(segment.regions, region) != 0 && watcher_ != nullptr) {
-    watcher_->region_removed(segment, region);
-  }
+  if (std::erase(segment.regions, region) == 0) return;
+  for (Watcher* watcher : watchers_) watcher->region_removed(segment, region);
 }
 
 bool Segments::overlaps(const Segment& segment, std::uint64_t base, std::uint64_t size) const {
@@ -172,6 +171,11 @@ Resolution Segments::resolve_by(const Segment& segment, std::uint64_t offset, st
   }
   result.reason = Reason::out_of_range;
   return result;
+}
+
+bool Segments::has_exporter(const std::string& name) const {
+  const auto it = names_.find(name);
+  return it != names_.end() && it->second.segment->exporter.valid();
 }
 
 std::vector<SegmentPtr> Segments::list() const {

@@ -56,7 +56,7 @@ class Segments {
   };
 
   Segments(const Regions& regions, Duration name_hold) : regions_(regions), name_hold_(name_hold) {}
-  void watch(Watcher& watcher) { watcher_ = &watcher; }
+  void watch(Watcher& watcher) { watchers_.push_back(&watcher); }
 
   // Binds the name to an attaching session. name_in_use (with *why) when it is held.
   StatusCode claim(const std::string& name, std::uint32_t uid, std::uint64_t incarnation,
@@ -85,6 +85,8 @@ class Segments {
   Resolution resolve_for_host(const Segment& segment, std::uint64_t offset, std::uint64_t length,
                               Op op, Time now) const;
 
+  bool has_exporter(const std::string& name) const;
+
   // Segments with an exporter, in order of name.
   std::vector<SegmentPtr> list() const;
 
@@ -96,7 +98,7 @@ class Segments {
   };
   void forget_old_names(Time now);
   void tell(const Segment& segment, Reason reason) {
-    if (watcher_ != nullptr) watcher_->exporter_changed(segment, reason);
+    for (Watcher* watcher : watchers_) watcher->exporter_changed(segment, reason);
   }
   template <class AccessOf>
   Resolution resolve_by(const Segment& segment, std::uint64_t offset, std::uint64_t length, Op op,
@@ -105,7 +107,7 @@ class Segments {
   const Regions& regions_;
   Duration name_hold_;
   std::map<std::string, Binding, std::less<>> names_;
-  Watcher* watcher_ = nullptr;
+  std::vector<Watcher*> watchers_;
 };
 
 }  // namespace tentq

@@ -108,6 +108,17 @@ struct PeerSettings {
   }
 };
 
+enum class DirectoryKind : std::uint8_t { none, etcd };
+
+// Where names of other hosts' segments are found without their host's.
+struct DirectorySettings {
+  DirectoryKind kind = DirectoryKind::none;
+  std::string endpoints;                       // config/directory_endpoints.h
+  std::string prefix = "/tentq";               // of all keys
+  Duration lease = std::chrono::seconds{10};   // how long names outlive a daemon that died
+  Duration timeout = std::chrono::seconds{2};  // of one call
+};
+
 struct LogSettings {
   LogLevel level = LogLevel::info;
   std::string file;  // empty: standard error (journald)
@@ -152,6 +163,7 @@ struct Settings {
   LogSettings log;
   MetricsSettings metrics;
   PeerSettings peers;
+  DirectorySettings directory;
   core::Limits limits;
   std::vector<Quota> quotas;
   core::HardMaxima maxima;

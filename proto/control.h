@@ -192,7 +192,7 @@ struct OpenSegment {
   std::uint64_t incarnation = 0;  // 0 = whoever holds the name; else only that exporter
   std::uint32_t reattach = 0;  // 1: the exporter may still be re-attaching, do not answer not_found
   std::uint32_t reserved = 0;
-  Text<256> name;  // `store-1` or `tentq://host[:port]/store-1`
+  Text<256> name;  // `store-1` or `tentq://[host[:port]]/store-1`
 };
 static_assert(sizeof(OpenSegment) == 16 + 16 + 256);
 

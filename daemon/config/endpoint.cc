@@ -88,6 +88,17 @@ std::optional<Endpoint> endpoint_of(int socket) {
   return from_v6(in);
 }
 
+bool Endpoint::unspecified() const {
+  if (address.ss_family == AF_INET6) {
+    sockaddr_in6 in{};
+    std::memcpy(&in, &address, sizeof(in));
+    return IN6_IS_ADDR_UNSPECIFIED(&in.sin6_addr);
+  }
+  sockaddr_in in{};
+  std::memcpy(&in, &address, sizeof(in));
+  return in.sin_addr.s_addr == INADDR_ANY;
+}
+
 std::string Endpoint::text() const {
   char host[INET6_ADDRSTRLEN] = {};
   if (address.ss_family == AF_INET6) {

@@ -16,6 +16,7 @@ struct Endpoint {
   bool loopback = false;  // only this host's processes can reach it
 
   std::string text() const;  // as parse_endpoint reads it
+  bool unspecified() const;  // every address of this host
 };
 
 // Numbers only: no name is looked up. Port 0 is any free one. Nothing when it is not of this form.

@@ -2,6 +2,7 @@
 // Adding a key here is all that is needed; the README of daemon/ says how.
 #include <algorithm>
 
+#include "daemon/config/directory_endpoints.h"
 #include "daemon/config/endpoint.h"
 #include "daemon/config/key_kinds.h"
 #include "daemon/config/name_list.h"
@@ -51,6 +52,10 @@ bool is_name_list(std::string_view text) {
 
 bool is_peer_address_or_empty(std::string_view text) {
   return text.empty() || parse_peer_address(text).has_value();
+}
+bool are_directory_endpoints(std::string_view text) {
+  std::vector<PeerAddress> endpoints;
+  return parse_directory_endpoints(text, &endpoints);
 }
 bool is_group_name(std::string_view text) {
   return !text.empty() && text.size() <= 32 && text.front() != '-' &&
@@ -419,6 +424,27 @@ void add_peer_keys(Table& table) {
                          TENTQ_AT(peers.dscp), 0, 63));
 }
 
+void add_directory_keys(Table& table) {
+  table.push_back(choice(
+      "directory.kind", "Where segments are found by name alone, as tentq:///NAME; none: nowhere.",
+      TENTQ_AT(directory.kind), std::array<std::string_view, 2>{"none", "etcd"}));
+  table.push_back(
+      text("directory.endpoints",
+           "etcd: its members (3.4 or newer), asked over HTTP without a user; a failure "
+           "moves on to the next.",
+           "addresses separated by commas, like \"http://etcd-0:2379, "
+           "http://etcd-1:2379\" (https:// is not spoken), or an empty text",
+           TENTQ_AT(directory.endpoints), are_directory_endpoints));
+  table.push_back(text("directory.prefix", "etcd: what all keys begin with.",
+                       "\"/\" and at most 200 of letters, digits, '.', '_', '-' and '/'",
+                       TENTQ_AT(directory.prefix), is_directory_prefix));
+  table.push_back(duration("directory.lease",
+                           "How long the names of a daemon that died stay; in whole seconds.",
+                           TENTQ_AT(directory.lease), seconds{2}, hours{1}));
+  table.push_back(duration("directory.timeout", "Most time for one call, and for one look-up.",
+                           TENTQ_AT(directory.timeout), milliseconds{100}, minutes{1}));
+}
+
 void add_maxima_keys(Table& table) {
   table.push_back(number("maxima.owners", "Owners that there is memory for.",
                          TENTQ_AT(maxima.owners), 1, kMostAmount));
@@ -441,6 +467,7 @@ Table make_table() {
   add_class_keys(table);
   add_quota_key(table);
   add_peer_keys(table);
+  add_directory_keys(table);
   add_maxima_keys(table);
   return table;
 }

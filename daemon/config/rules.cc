@@ -154,6 +154,25 @@ void check_peers(const Settings& s, Rules* rules) {
   }
 }
 
+void check_directory(const Settings& s, Rules* rules) {
+  if (s.directory.kind == DirectoryKind::none) return;
+  if (s.directory.endpoints.find_first_not_of(' ') == std::string::npos) {
+    rules->add("directory.endpoints", keys::quoted(s.directory.endpoints),
+               "an address like \"http://etcd-0:2379\", because `directory.kind` is \"etcd\"");
+  }
+  if (!s.peers.enabled()) {
+    rules->add("directory.kind", "\"etcd\"",
+               "\"none\" without links to other hosts: set `peers.listen` and a key or "
+               "certificates");
+  }
+  const auto endpoint = parse_endpoint(s.peers.listen);
+  if (endpoint && s.peers.advertise.empty() && endpoint->unspecified()) {
+    rules->add("peers.advertise", keys::quoted(s.peers.advertise),
+               "the name or address of this host, which the directory tells the others, because "
+               "`peers.listen` is every address");
+  }
+}
+
 }  // namespace
 
 std::uint64_t session_memory_bytes(const SessionSettings& sessions) {
@@ -174,6 +193,7 @@ std::vector<ConfigError> check_settings(const Settings& settings) {
   check_paths(settings, &rules);
   check_metrics(settings, &rules);
   check_peers(settings, &rules);
+  check_directory(settings, &rules);
   std::vector<ConfigError> errors = rules.take();
   // The core's own rules come last, so that what --check-config lets pass also starts.
   std::string core_text = core::contradiction(settings.limits, settings.maxima);

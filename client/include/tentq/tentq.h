@@ -206,8 +206,8 @@ TENTQ_API tentq_code tentq_unregister_wait(tentq_client* client, uint32_t region
 /* --- segments ----------------------------------------------------------------------------------
  */
 
-/* "store-1" or "tentq://host[:port]/store-1". Round trip. Errors: NOT_FOUND, NO_ROUTE,
- * NOT_PERMITTED, EXHAUSTED, DAEMON_GONE. */
+/* "store-1", "tentq://host[:port]/store-1" or, by the directory, "tentq:///store-1". Round trip.
+ * Errors: NOT_FOUND, NO_ROUTE, NOT_PERMITTED, EXHAUSTED, DAEMON_GONE. */
 TENTQ_API tentq_code tentq_open_segment(tentq_client* client, const char* name,
                                         tentq_segment** segment);
 /* Names it in requests. */

@@ -141,7 +141,8 @@ class TENTQ_EXPORT Client {
   Status unregister_wait(const Region& region, std::chrono::nanoseconds timeout);
 
   // --- segments ---------------------------------------------------------------------------------
-  // Opens what the client called `name` exports: "store-1" or "tentq://host[:port]/store-1".
+  // Opens what the client called `name` exports: "store-1", "tentq://host[:port]/store-1"
+  // or, by the directory, "tentq:///store-1".
   // Round trip. Errors: not_found, no_route, not_permitted, exhausted, daemon_gone.
   Result<Segment> open_segment(std::string_view name);
 
