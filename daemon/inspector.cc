@@ -67,6 +67,20 @@ QuotaView view_of(const FairnessKey& key, const core::Limits& limits) {
   return view;
 }
 
+DirectoryView view_of(const directory::Directory& names) {
+  DirectoryView view;
+  view.state = to_string(names.state());
+  view.endpoints = names.endpoints();
+  view.last_failure = names.last_failure();
+  view.published = names.presence().published();
+  for (const auto& [name, of] : names.presence().names()) {
+    view.taken += of.state == directory::NameState::taken ? 1 : 0;
+  }
+  view.known = names.known().table().size();
+  view.failures = names.failures();
+  return view;
+}
+
 }  // namespace
 
 Inspector::Inspector(const Sources& sources) : from_(sources), started_(monotonic_now()) {}
@@ -89,6 +103,7 @@ DaemonView Inspector::daemon() const {
   std::copy(violations_.begin(), violations_.end(), view.violations);
   view.metrics = from_.metrics;
   if (from_.hosts != nullptr) view.peers = from_.hosts->listens_at();
+  if (from_.directory != nullptr) view.directory = view_of(from_.directory->names());
   view.latencies = &from_.latencies;
   view.turns = from_.conductor.turns();
   view.sleeps = from_.conductor.sleeps();

@@ -8,6 +8,7 @@
 #include "daemon/attach.h"
 #include "daemon/conductor.h"
 #include "daemon/departures.h"
+#include "daemon/directory/etcd_directory.h"
 #include "daemon/inbox.h"
 #include "daemon/metrics/latencies.h"
 #include "daemon/sessions.h"
@@ -30,7 +31,8 @@ class Inspector final : public Inspection {
     const std::vector<std::string>& warnings;
     const Latencies& latencies;
     const std::string& metrics;
-    const std::unique_ptr<Hosts>& hosts;  // null: there are no links to other hosts
+    const std::unique_ptr<Hosts>& hosts;              // null: there are no links to other hosts
+    const std::unique_ptr<EtcdDirectory>& directory;  // null: there is none
     std::uint32_t shm_workers;
     std::uint64_t shm_paced_bytes_per_second;
   };

@@ -114,6 +114,16 @@ struct PeerView {
   core::LaneTotals read, write, serve;
 };
 
+// The directory of names, where there is one.
+struct DirectoryView {
+  std::string state;                       // "starting", "up", "down"
+  std::string endpoints;                   // as configured
+  std::string last_failure;                // of the state now; empty: none
+  std::uint64_t published = 0, taken = 0;  // names of this host there, and not there
+  std::uint64_t known = 0;                 // names of all hosts
+  std::uint64_t failures = 0;              // calls that etcd has not carried out
+};
+
 struct DaemonView {
   std::string version;
   std::uint64_t epoch_counter = 0, epoch_random = 0;
@@ -130,7 +140,8 @@ struct DaemonView {
   std::uint64_t violations[kViolationCount] = {};  // of all clients, those that are gone too
   std::string metrics;                             // where they are served; empty: nowhere
   std::string peers;                               // where other hosts can connect; empty: nowhere
-  const Latencies* latencies = nullptr;            // never null; lives as long as the daemon
+  std::optional<DirectoryView> directory;
+  const Latencies* latencies = nullptr;  // never null; lives as long as the daemon
   std::uint64_t turns = 0;
   std::uint64_t sleeps = 0;
   std::uint32_t shm_workers = 0;

@@ -60,6 +60,15 @@ std::string transports_text(const Json& transports) {
   return out.empty() ? "none" : out;
 }
 
+std::string directory_text(const Json& directory) {
+  std::string out = text(directory.at("state")) + ", " + number(directory.at("known")) +
+                    " names known, " + number(directory.at("published")) + " published, " +
+                    number(directory.at("taken")) + " taken by other hosts; etcd at " +
+                    text(directory.at("endpoints"));
+  const std::string failure = text(directory.at("last_failure"));
+  return failure.empty() ? out : out + "; last failure: " + failure;
+}
+
 std::string ended_text(const Json& counters) {
   std::string out = number(counters.at("completed")) + " completed, " +
                     number(counters.at("failed")) + " failed, " + number(counters.at("timed_out")) +
@@ -140,6 +149,11 @@ void render_status(const Json& document, Output& to) {
   facts.add("transports", transports_text(document.at("transports")));
   const Json& peers = document.value("peers", Json());
   facts.add("other hosts", peers.is_null() ? "cannot connect" : "connect to " + text(peers));
+  const Json directory = document.value("directory", Json());
+  if (!directory.is_null()) {
+    const bool up = text(directory.at("state")) == "up";
+    facts.add("directory", directory_text(directory), up ? Tint::none : Tint::warn);
+  }
   const Json& metrics = document.at("metrics");
   facts.add("metrics", metrics.is_null() ? "not served" : "http://" + text(metrics) + "/metrics");
   const auto missed = document.at("missed_wakeups").get<std::uint64_t>();

@@ -47,6 +47,19 @@ void write_daemon(const DaemonView& daemon, const core::Core& core, TextFormat* 
   }
 }
 
+void write_directory(const DirectoryView& directory, TextFormat* out) {
+  out->family("tentq_directory_up", "gauge", "1 while the directory of names is followed, else 0.");
+  out->sample({}, directory.state == "up" ? 1 : 0);
+  out->family("tentq_directory_published", "gauge", "Names of this host in the directory.");
+  out->sample({}, directory.published);
+  out->family("tentq_directory_taken", "gauge", "Names of this host that another host has there.");
+  out->sample({}, directory.taken);
+  out->family("tentq_directory_known", "gauge", "Names of all hosts that are known from there.");
+  out->sample({}, directory.known);
+  out->family("tentq_directory_failures_total", "counter", "Calls that etcd has not carried out.");
+  out->sample({}, directory.failures);
+}
+
 void write_classes(const core::Core& core, Time now, TextFormat* out) {
   std::array<core::ClassTotals, kClassCount> totals;
   for (std::size_t c = 0; c < kClassCount; ++c) {
@@ -177,6 +190,7 @@ std::string exposition(const Inspection& inspection) {
   const DaemonView daemon = inspection.daemon();
   const core::Core& core = inspection.core();
   write_daemon(daemon, core, &out);
+  if (daemon.directory) write_directory(*daemon.directory, &out);
   write_classes(core, inspection.now(), &out);
   write_counters(core.counters(), daemon, &out);
   write_latencies(*daemon.latencies, &out);

@@ -162,6 +162,18 @@ Json queue_peers(const Question& question) {
   return rows;
 }
 
+// Null: there is no directory.
+Json directory_json(const std::optional<DirectoryView>& directory) {
+  if (!directory) return nullptr;
+  return {{"state", directory->state},
+          {"endpoints", directory->endpoints},
+          {"last_failure", directory->last_failure},
+          {"published", directory->published},
+          {"taken", directory->taken},
+          {"known", directory->known},
+          {"failures", directory->failures}};
+}
+
 }  // namespace
 
 QueryAnswer status(const Question& question) {
@@ -195,6 +207,7 @@ QueryAnswer status(const Question& question) {
       {"downgraded_owners", daemon.downgraded_owners},
       {"metrics", daemon.metrics.empty() ? Json() : Json(daemon.metrics)},
       {"peers", daemon.peers.empty() ? Json() : Json(daemon.peers)},
+      {"directory", directory_json(daemon.directory)},
       {"turns", daemon.turns},
       {"sleeps", daemon.sleeps},
       {"distinct_errors", question.errors.size()},

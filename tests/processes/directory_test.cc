@@ -91,6 +91,12 @@ TEST_F(Directory, ASegmentIsFoundByItsNameAlone) {
   const Segment segment = need(client.open_segment(by_name("store")), "open_segment");
   must_complete(client, read_from(segment, 0, memory.bytes()));
   EXPECT_EQ(pattern_differences(memory.bytes(), 1), 0u);
+  const nlohmann::json shown = query(engines().socket(), QueryKind::status).at("directory");
+  EXPECT_EQ(shown.at("state"), "up");
+  EXPECT_EQ(shown.at("published"), 0);
+  const nlohmann::json theirs = query(stores().socket(), QueryKind::status).at("directory");
+  EXPECT_EQ(theirs.at("published"), 1);
+  EXPECT_EQ(theirs.at("taken"), 0);
   // On its own host, too.
   Client neighbour = attach(stores().socket(), "neighbour");
   EXPECT_TRUE(opens(neighbour, "store", Code::ok));
