@@ -127,8 +127,9 @@ void Namespaces::run(std::uint32_t host, std::vector<std::string> words) const {
 }
 
 void Namespaces::limit(std::uint32_t host, std::uint64_t bytes_per_second) const {
-  // A millisecond of the rate at once, and never less than the largest piece that TCP hands down.
-  const std::uint64_t burst = std::max<std::uint64_t>(bytes_per_second / 1000, 128u << 10);
+  // The largest piece that TCP hands down, and no more: a link does not save up while it is idle,
+  // to be faster than itself afterwards. At high rates what comes between two looks of its timer.
+  const std::uint64_t burst = std::max<std::uint64_t>(bytes_per_second / 20'000, 68u << 10);
   for (const std::uint32_t end : {0u, host}) {
     if (bytes_per_second == 0) {
       run(end, {"tc", "qdisc", "replace", "dev", device(end, host), "root", "pfifo"});
