@@ -81,6 +81,28 @@ DirectoryView view_of(const directory::Directory& names) {
   return view;
 }
 
+// What the directory has of a segment of this host.
+std::string standing_of(const std::string& name, const directory::Presence& presence) {
+  const auto it = presence.names().find(name);
+  if (it == presence.names().end() || !it->second.wanted) return {};
+  switch (it->second.state) {
+    case directory::NameState::pending: return "pending";
+    case directory::NameState::published: return "published";
+    case directory::NameState::taken: break;
+  }
+  const auto& holder = it->second.holder;
+  return "taken by " + (holder ? holder->address : std::string("an unreadable entry"));
+}
+
+std::string_view name_of(RemoteState state) {
+  switch (state) {
+    case RemoteState::away: return "away";
+    case RemoteState::open: return "open";
+    case RemoteState::failed: return "failed";
+  }
+  return "unknown";
+}
+
 }  // namespace
 
 Inspector::Inspector(const Sources& sources) : from_(sources), started_(monotonic_now()) {}
@@ -157,12 +179,40 @@ std::vector<SegmentView> Inspector::segments() const {
     view.uid = segment->uid;
     view.incarnation = segment->incarnation;
     view.handles = segment->handles;
+    if (from_.directory != nullptr) {
+      view.directory = standing_of(segment->name, from_.directory->names().presence());
+    }
     from_.sessions.for_each([&](const Session& session) {
       if (session.id == segment->exporter) view.client = session.client;
     });
     for (const RegionIndex index : segment->regions) {
       view.regions.push_back(view_of(from_.regions.at(index)));
     }
+  }
+  return views;
+}
+
+std::vector<ElsewhereView> Inspector::elsewhere() const {
+  std::vector<ElsewhereView> views;
+  if (from_.hosts == nullptr) return views;
+  from_.hosts->remote_segments().for_each([&](const RemoteSegment& segment) {
+    ElsewhereView& view = views.emplace_back();
+    view.name = segment.name;
+    view.address = segment.address;
+    view.state = name_of(segment.state);
+    if (segment.state == RemoteState::failed) view.failure = to_string(segment.failure);
+    view.regions = segment.regions;
+    view.pins = segment.pins;
+  });
+  return views;
+}
+
+std::vector<DirectoryNameView> Inspector::directory_names(std::size_t most) const {
+  std::vector<DirectoryNameView> views;
+  if (from_.directory == nullptr) return views;
+  for (const auto& [name, entry] : from_.directory->names().known().table()) {
+    if (views.size() == most) break;
+    views.push_back({name, entry.holder.address, entry.holder.host});
   }
   return views;
 }

@@ -47,6 +47,8 @@ class Inspector final : public Inspection {
   std::vector<SegmentView> segments() const override;
   std::vector<LaneView> lanes() const override;
   std::vector<PeerView> peers() const override;
+  std::vector<ElsewhereView> elsewhere() const override;
+  std::vector<DirectoryNameView> directory_names(std::size_t most) const override;
   const core::Core& core() const override { return from_.core; }
   Time now() const override { return monotonic_now(); }
 

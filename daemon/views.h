@@ -51,6 +51,25 @@ struct SegmentView {
   std::uint64_t incarnation = 0;
   std::vector<RegionView> regions;
   std::uint32_t handles = 0;  // open, in other sessions
+  // In the directory: "published", "pending", "taken by ADDRESS"; empty: not meant to be there.
+  std::string directory;
+};
+
+// A segment of another host that clients of this one have open.
+struct ElsewhereView {
+  std::string name;
+  std::string address;  // of its daemon
+  std::string state;    // "open", "away", "failed"
+  std::string failure;  // of failed
+  std::uint64_t regions = 0;
+  std::uint32_t pins = 0;  // owners and handles
+};
+
+// What the directory has of another host's segment.
+struct DirectoryNameView {
+  std::string name;
+  std::string address;
+  std::string host;  // its id, in hexadecimal
 };
 
 // The quota of a client, and what all its sessions together have of it.
@@ -158,6 +177,12 @@ class Inspection {
   virtual std::vector<SegmentView> segments() const = 0;
   virtual std::vector<LaneView> lanes() const = 0;
   virtual std::vector<PeerView> peers() const { return {}; }
+  virtual std::vector<ElsewhereView> elsewhere() const { return {}; }
+  // At most `most`, by name.
+  virtual std::vector<DirectoryNameView> directory_names(std::size_t most) const {
+    static_cast<void>(most);
+    return {};
+  }
   virtual const core::Core& core() const = 0;
   virtual Time now() const = 0;
 };

@@ -122,6 +122,35 @@ void render_clients(const Json& document, Output& to) {
   say_only_own(document, to);
 }
 
+namespace {
+
+void render_elsewhere(const Json& document, Output& to) {
+  Table opened({{"open here", Kind::text},
+                {"at", Kind::text},
+                {"state", Kind::text},
+                {"regions"},
+                {"pins"}});
+  for (const Json& row : document.at("elsewhere")) {
+    const std::string state = text(row.at("state"));
+    const Json& failure = row.at("failure");
+    opened.row(
+        {text(row.at("segment")),
+         text(row.at("address")),
+         {failure.is_null() ? state : text(failure), state == "open" ? Tint::none : Tint::warn},
+         number(row.at("regions")),
+         number(row.at("pins"))});
+  }
+  Table known({{"in the directory", Kind::text}, {"at", Kind::text}});
+  for (const Json& row : document.at("directory")) {
+    known.row({text(row.at("segment")), text(row.at("address"))});
+  }
+  to.out << '\n'
+         << (opened.empty() ? "no segment of another host is open\n" : opened.text(to.terminal));
+  if (!known.empty()) to.out << '\n' << known.text(to.terminal);
+}
+
+}  // namespace
+
 void render_segments(const Json& document, Output& to) {
   Table table({{"segment", Kind::text},
                {"state", Kind::text},
@@ -130,8 +159,10 @@ void render_segments(const Json& document, Output& to) {
                {"regions"},
                {"memory"},
                {"handles"},
-               {"pins"}});
+               {"pins"},
+               {"directory", Kind::text}});
   for (const Json& row : document.at("segments")) {
+    const Json& directory = row.at("directory");
     std::uint64_t pins = 0;
     for (const Json& region : row.at("regions")) pins += region.at("pins").get<std::uint64_t>();
     const bool held = text(row.at("state")) == "held";
@@ -142,9 +173,11 @@ void render_segments(const Json& document, Output& to) {
                count_text(row.at("regions").size()),
                bytes(row.at("registered_bytes")),
                number(row.at("handles")),
-               count_text(pins)});
+               count_text(pins),
+               directory.is_null() ? "" : text(directory)});
   }
   to.out << (table.empty() ? "no segments\n" : table.text(to.terminal));
+  if (document.contains("elsewhere")) render_elsewhere(document, to);
   say_only_own(document, to);
 }
 

@@ -21,6 +21,7 @@ struct Options {
   std::string state;
   std::string owner;
   std::string assignment;
+  bool of_hosts = false;
   bool once = false;
   double interval_seconds = 1;
 };
@@ -105,7 +106,9 @@ class CommandLine {
     queue->add_option("--by", options->by, "Also a row for each client, lane or other host")
         ->check(CLI::IsMember({"client", "lane", "peer"}));
     app.add_subcommand("clients", "Attached clients");
-    app.add_subcommand("segments", "Exported segments");
+    CLI::App* segments = app.add_subcommand("segments", "Exported segments");
+    segments->add_flag("--hosts", options->of_hosts,
+                       "Also those of other hosts: open here, and in the directory");
     app.add_subcommand("lanes", "Lanes and their windows");
     app.add_subcommand("peers", "Other hosts: links, and what goes between");
     CLI::App* owners = app.add_subcommand("owners", "What is queued or in flight, oldest first");
@@ -192,6 +195,7 @@ std::string query_argument(const Options& options) {
   add("client", options.client);
   add("state", options.state);
   add("owner", options.owner);
+  add("of", options.of_hosts ? "hosts" : "");
   return out;
 }
 

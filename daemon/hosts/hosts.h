@@ -64,6 +64,7 @@ class Hosts final : PeerLinks::Owner,
   void open(const std::string& address, const std::string& name, std::uint64_t incarnation,
             Time now, Opened opened);
   void close(const RemoteSegmentPtr& segment) { remote_.close(segment); }
+  const RemoteSegments& remote_segments() const { return remote_; }
   // Answered by `answer`, with no rows when the host cannot be asked or does not answer.
   using RegionsListed = Listings::Answer;
   void list_regions(const RemoteSegment& segment, std::uint32_t first, RegionsListed answer);

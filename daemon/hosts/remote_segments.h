@@ -77,6 +77,12 @@ class RemoteSegments {
   // Whether what owners may name is still being opened again over this link.
   bool is_reopening(LinkKey link) const;
   std::size_t count() const;
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const RemoteSegmentPtr& segment : table_) {
+      if (segment != nullptr) visit(*segment);
+    }
+  }
   bool is_used(const std::string& address) const;
 
  private:

@@ -114,7 +114,32 @@ QueryAnswer clients(const Question& question) {
   return document({{"clients", std::move(rows)}, {"only_own", !question.caller.admin}});
 }
 
+// Of other hosts: what is open here, and what the directory has.
+void add_elsewhere(const Question& question, Json* document) {
+  Json opened = Json::array();
+  for (const ElsewhereView& segment : question.inspection.elsewhere()) {
+    opened.push_back({{"segment", segment.name},
+                      {"address", segment.address},
+                      {"state", segment.state},
+                      {"failure", segment.failure.empty() ? Json() : Json(segment.failure)},
+                      {"regions", segment.regions},
+                      {"pins", segment.pins}});
+  }
+  Json names = Json::array();
+  for (const DirectoryNameView& name : question.inspection.directory_names(kMostDirectoryNames)) {
+    names.push_back({{"segment", name.name}, {"address", name.address}, {"host", name.host}});
+  }
+  (*document)["elsewhere"] = std::move(opened);
+  (*document)["directory"] = std::move(names);
+}
+
 QueryAnswer segments(const Question& question) {
+  const std::string_view of = question.argument("of");
+  if (!of.empty() && of != "hosts") return refusal(StatusCode::invalid_argument, "of= takes hosts");
+  if (of == "hosts" && !question.caller.admin) {
+    return refusal(StatusCode::not_permitted,
+                   "segments of other hosts are shown on the admin socket only");
+  }
   Json rows = Json::array();
   for (const SegmentView& segment : question.inspection.segments()) {
     if (!question.caller.admin && segment.uid != question.caller.uid) continue;
@@ -134,9 +159,12 @@ QueryAnswer segments(const Question& question) {
                     {"incarnation", incarnation},
                     {"handles", segment.handles},
                     {"registered_bytes", bytes},
+                    {"directory", segment.directory.empty() ? Json() : Json(segment.directory)},
                     {"regions", std::move(regions)}});
   }
-  return document({{"segments", std::move(rows)}, {"only_own", !question.caller.admin}});
+  Json json = {{"segments", std::move(rows)}, {"only_own", !question.caller.admin}};
+  if (of == "hosts") add_elsewhere(question, &json);
+  return document(json);
 }
 
 QueryAnswer lanes(const Question& question) {

@@ -21,7 +21,7 @@ const Kind* find_kind(QueryKind kind) {
       {QueryKind::status, answers::status, {}},
       {QueryKind::queue, answers::queue, {"by"}},
       {QueryKind::clients, answers::clients, {}},
-      {QueryKind::segments, answers::segments, {}},
+      {QueryKind::segments, answers::segments, {"of"}},
       {QueryKind::lanes, answers::lanes, {}},
       {QueryKind::owners, answers::owners, {"client", "state", "most"}},
       {QueryKind::explain, answers::explain, {"owner"}},

@@ -32,5 +32,6 @@ QueryAnswer answer_query(const Query& query, const Inspection& inspection, const
 
 // Most rows of an `owners` answer, unless the argument most= asks for fewer.
 inline constexpr std::size_t kMostOwnerRows = 1000;
+inline constexpr std::size_t kMostDirectoryNames = 1000;
 
 }  // namespace tentq

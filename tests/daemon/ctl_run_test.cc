@@ -93,6 +93,7 @@ TEST_F(Ctl, EveryListingFitsAHundredColumnsAndItsJsonParses) {
       {"clients"},
       {"lanes"},
       {"segments"},
+      {"segments", "--hosts"},
       {"owners"},
       {"errors"},
       {"explain", owner},

@@ -1,6 +1,8 @@
 // An Inspection for tests: a real core with two lanes, and views that the test fills in.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -29,11 +31,18 @@ class FakeHost : public Inspection {
   std::vector<SegmentView> segments() const override { return segment_views; }
   std::vector<LaneView> lanes() const override;
   std::vector<PeerView> peers() const override { return peer_views; }
+  std::vector<ElsewhereView> elsewhere() const override { return elsewhere_views; }
+  std::vector<DirectoryNameView> directory_names(std::size_t most) const override {
+    return {directory_views.begin(), directory_views.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                   most, directory_views.size()))};
+  }
   const core::Core& core() const override { return core_; }
   Time now() const override { return now_; }
 
   DaemonView daemon_view;
   std::vector<PeerView> peer_views;
+  std::vector<ElsewhereView> elsewhere_views;
+  std::vector<DirectoryNameView> directory_views;
   Latencies latencies;
   std::vector<ClientView> client_views;
   std::vector<SegmentView> segment_views;

@@ -121,6 +121,21 @@ TEST(QueueQuery, ListsHostsOnRequest) {
   EXPECT_EQ(rows[1].at("in_flight_bytes"), 77);
 }
 
+TEST(SegmentsQuery, ListsThoseOfOtherHostsToTheOperatorOnRequest) {
+  FakeHost host;
+  host.elsewhere_views = {{"blocks", "10.0.0.2:7471", "failed", "stale_handle", 3, 1}};
+  host.directory_views.assign(kMostDirectoryNames + 1, {"blocks", "10.0.0.2:7471", "0123"});
+  EXPECT_FALSE(document(ask(host, QueryKind::segments)).contains("elsewhere"));
+  const json shown = document(ask(host, QueryKind::segments, "of=hosts"));
+  ASSERT_EQ(shown.at("elsewhere").size(), 1u);
+  EXPECT_EQ(shown.at("elsewhere")[0].at("failure"), "stale_handle");
+  EXPECT_EQ(shown.at("directory").size(), kMostDirectoryNames);
+  EXPECT_EQ(shown.at("directory")[0].at("address"), "10.0.0.2:7471");
+  EXPECT_EQ(ask(host, QueryKind::segments, "of=all").status, StatusCode::invalid_argument);
+  const Caller caller{kAlice, false, {}};
+  EXPECT_EQ(ask(host, QueryKind::segments, "of=hosts", caller).status, StatusCode::not_permitted);
+}
+
 TEST(StatusQuery, TellsVersionEpochTotalsAndTransports) {
   FakeHost host;
   const SessionId session = host.add_client("engine", kAlice);

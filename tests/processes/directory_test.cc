@@ -97,6 +97,15 @@ TEST_F(Directory, ASegmentIsFoundByItsNameAlone) {
   const nlohmann::json theirs = query(stores().socket(), QueryKind::status).at("directory");
   EXPECT_EQ(theirs.at("published"), 1);
   EXPECT_EQ(theirs.at("taken"), 0);
+  const nlohmann::json own = query(stores().admin_socket(), QueryKind::segments).at("segments");
+  ASSERT_EQ(own.size(), 1u);
+  EXPECT_EQ(own[0].at("directory"), "published");
+  const nlohmann::json seen = query(engines().admin_socket(), QueryKind::segments, "of=hosts");
+  ASSERT_EQ(seen.at("elsewhere").size(), 1u);
+  EXPECT_EQ(seen.at("elsewhere")[0].at("segment"), "store");
+  EXPECT_EQ(seen.at("elsewhere")[0].at("state"), "open");
+  ASSERT_EQ(seen.at("directory").size(), 1u);
+  EXPECT_EQ(seen.at("directory")[0].at("address"), seen.at("elsewhere")[0].at("address"));
   // On its own host, too.
   Client neighbour = attach(stores().socket(), "neighbour");
   EXPECT_TRUE(opens(neighbour, "store", Code::ok));
@@ -169,6 +178,10 @@ TEST_F(Directory, TheFirstKeepsANameAndTheSecondTakesItOver) {
   };
   ASSERT_TRUE(eventually(kLong, is_told)) << others().log();
   EXPECT_NE(others().log().find("the name 'store' is in the directory already"), std::string::npos);
+  const nlohmann::json segments = query(others().admin_socket(), QueryKind::segments);
+  EXPECT_TRUE(
+      segments.at("segments")[0].at("directory").get<std::string>().starts_with("taken by "))
+      << segments;
   Client client = attach(engines().socket(), "engine");
   Memory memory = allocate_at(client, 64_KiB);
   const auto read = [&] {
