@@ -141,6 +141,11 @@ void EtcdServer::lose_data() {
 
 void EtcdServer::freeze() const {
   ::kill(pid_, SIGSTOP);
+  // Its threads go on until each has noticed.
+  int status = 0;
+  if (::waitpid(pid_, &status, WUNTRACED) != pid_ || !WIFSTOPPED(status)) {
+    throw std::runtime_error("etcd did not stop for SIGSTOP");
+  }
 }
 
 void EtcdServer::thaw() const {
