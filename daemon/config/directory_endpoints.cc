@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "daemon/config/comma_list.h"
+
 namespace tentq {
 namespace {
 
@@ -10,30 +12,19 @@ constexpr std::uint16_t kEtcdPort = 2379;
 constexpr std::size_t kMostEndpoints = 16;
 constexpr std::size_t kMostPrefixBytes = 200;
 
-std::string_view without_spaces(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
 }  // namespace
 
 bool parse_directory_endpoints(std::string_view text, std::vector<PeerAddress>* endpoints) {
   constexpr std::string_view kScheme = "http://";
   endpoints->clear();
-  if (without_spaces(text).empty()) return true;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    std::string_view one = without_spaces(text.substr(begin, end - begin));
-    begin = end + 1;
+  return take_items(text, [&](std::string_view one) {
     if (!one.starts_with(kScheme) || endpoints->size() == kMostEndpoints) return false;
     one.remove_prefix(kScheme.size());
     if (one.ends_with('/')) one.remove_suffix(1);
     const auto address = parse_peer_address(one, kEtcdPort);
-    if (!address) return false;
-    endpoints->push_back(*address);
-  }
-  return true;
+    if (address) endpoints->push_back(*address);
+    return address.has_value();
+  });
 }
 
 bool is_directory_prefix(std::string_view text) {

@@ -5,17 +5,13 @@
 
 #include <algorithm>
 
+#include "daemon/config/comma_list.h"
+
 namespace tentq {
 namespace {
 
 constexpr std::size_t kMostNames = 256;
 constexpr std::size_t kMostNameBytes = 253;
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 bool is_name(std::string_view text) {
   in6_addr address;
@@ -35,15 +31,11 @@ bool is_name(std::string_view text) {
 
 bool parse_name_list(std::string_view text, std::vector<std::string>* names) {
   names->clear();
-  if (trimmed(text).empty()) return true;
-  for (;;) {
-    const std::size_t comma = text.find(',');
-    const std::string_view name = trimmed(text.substr(0, comma));
+  return take_items(text, [names](std::string_view name) {
     if (!is_name(name) || names->size() == kMostNames) return false;
     names->emplace_back(name);
-    if (comma == std::string_view::npos) return true;
-    text.remove_prefix(comma + 1);
-  }
+    return true;
+  });
 }
 
 }  // namespace tentq

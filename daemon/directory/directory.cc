@@ -170,7 +170,6 @@ void Directory::judge(Time now) {
   const DirectoryState state = failing ? DirectoryState::down : up ? DirectoryState::up : state_;
   if (state == state_) return;
   state_ = state;
-  since_ = now;
   if (state == DirectoryState::down) {
     errors_.report(LogLevel::warning, "directory.down",
                    "the directory cannot be reached: etcd at " + last_failure_, kRemedy, now);

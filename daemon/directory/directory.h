@@ -60,7 +60,6 @@ class Directory {
   void resolve(const std::string& name, Time now, Answered answered);
 
   DirectoryState state() const { return state_; }
-  Time since() const { return since_; }  // of the state
   const std::string& endpoints() const { return terms_.endpoints; }
   const std::string& last_failure() const { return last_failure_; }  // empty: none
   bool publishes() const { return !terms_.self.address.empty(); }
@@ -90,7 +89,6 @@ class Directory {
   KnownNames known_;
   Lookups lookups_;
   DirectoryState state_ = DirectoryState::starting;
-  Time since_{};
   Time now_{};  // of the event that is looked at
   std::string last_failure_;
   std::uint64_t failure_count_ = 0;
