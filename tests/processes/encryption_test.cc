@@ -15,6 +15,7 @@
 #include "tests/processes/recording_relay.h"
 #include "tests/processes/two_hosts.h"
 #include "tests/support/certificates.h"
+#include "tests/support/loopback.h"
 #include "tests/support/query.h"
 
 namespace tentq::test {
@@ -164,10 +165,7 @@ TEST_F(Encrypted, GarbageAndPlainPeersDoNotDisturb) {
   Client client = attach(engines().socket(), "engine");
   Memory memory = allocate_at(client, 1_MiB);
   const Segment segment = need(client.open_segment(this->segment("store")), "open_segment");
-  sockaddr_in at = {};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  at.sin_port = htons(stores_port());
+  const sockaddr_in at = loopback(stores_port());
   std::vector<shm::Fd> strangers;
   for (int i = 0; i < 20; ++i) {
     strangers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -16,6 +16,7 @@
 #include "tests/processes/daemon_fixture.h"
 #include "tests/processes/exporter.h"
 #include "tests/processes/load.h"
+#include "tests/support/loopback.h"
 #include "tests/support/proc.h"
 #include "tests/support/scraped.h"
 
@@ -35,10 +36,7 @@ class Connection {
     if (receive_bytes != 0) {
       ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes));
     }
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const sockaddr_in to = loopback(port);
     if (::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0) {
       throw std::runtime_error("no connection to port " + std::to_string(port));
     }

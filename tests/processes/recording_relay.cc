@@ -11,16 +11,10 @@
 #include <cerrno>
 #include <system_error>
 
+#include "tests/support/loopback.h"
+
 namespace tentq::test {
 namespace {
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
 
 int need(int result, const char* what) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), what);

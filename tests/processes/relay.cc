@@ -14,19 +14,13 @@
 #include <iterator>
 #include <system_error>
 
+#include "tests/support/loopback.h"
+
 namespace tentq::test {
 namespace {
 
 constexpr int kLookEveryMs = 5;  // orders change what is to be read
 using Buffer = std::array<std::byte, 64u << 10>;
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 // How many went.
 std::uint64_t send_all(const shm::Fd& fd, const std::byte* bytes, std::size_t size) {

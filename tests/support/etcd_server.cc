@@ -19,6 +19,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tests/support/loopback.h"
+
 namespace tentq::test {
 namespace {
 
@@ -26,14 +28,6 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kProgram = "/usr/bin/etcd";
 constexpr std::chrono::seconds kStartLimit{60};
 constexpr int kStarts = 5;  // another process may take a port between its choice and its use
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in in{};
-  in.sin_family = AF_INET;
-  in.sin_port = htons(port);
-  in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return in;
-}
 
 shm::Fd tcp_socket() {
   return shm::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -18,6 +18,7 @@
 
 #include "daemon/peers/tls_stream.h"
 #include "tests/support/certificates.h"
+#include "tests/support/loopback.h"
 
 // ThreadSanitizer notes what a send reads when the call is over. Then the peer, which is in this
 // process here, may have answered already, and the test writes there with good right.
@@ -37,9 +38,7 @@ int checked(int result, const char* what) {
 
 std::pair<int, int> connected_sockets() {
   const int listener = checked(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in address = loopback(0);
   socklen_t length = sizeof address;
   auto* plain = reinterpret_cast<sockaddr*>(&address);
   checked(bind(listener, plain, sizeof address), "bind");
